@@ -9,8 +9,7 @@ import { mounted, onWidth, TitledView } from "../../core/components/lib/view.js"
 // header: sizes [wanted]; letters [[visible form of each character] per word]; order [word]; more: number of words of
 // the text that are not shown; bpe, unigram: one entry per size, {size, tokens, cuts [[length of each piece] per
 // word]}; bpe also {merge: [left, right] or null, rank}, unigram {log: nats, scores [ln p of the word's best
-// segmentation]}; ends {characters, words: the number of tokens if each of them is one}; settings {size, word};
-// guess: null or {mine, answer}, each [label, size of the vocabulary].
+// segmentation]}; ends {characters, words: the number of tokens if each of them is one}; settings {size, word}.
 class Training extends TitledView {
   constructor(root) {
     super(root);
@@ -114,16 +113,6 @@ class Training extends TitledView {
       make("span", "muted", foot, ` ${fill(this.text.score, { score: plain(entry.scores[this.word], 4) })}`);
   }
 
-  /** An upright line at the reader's guess, dashed, or at the answer; an arrow where it is beyond the axis. */
-  markGuess(name, label, x, top, foot) {
-    const em = emOf(this.root), mine = name === "mine", width = this.chart.clientWidth, beyond = x > width;
-    const stroke = mine ? "var(--tx-text)" : "var(--tx-value-ink)", dash = mine ? "6 4" : "";
-    if (!beyond)
-      drawLine(this.svg, x, top, x, foot, { stroke, "stroke-width": 1.5, "stroke-dasharray": dash });
-    const [at, anchor] = beyond ? [width, "end"] : x > width / 2 ? [x - 0.3 * em, "end"] : [x + 0.3 * em, "start"];
-    drawText(this.svg, at, top + (mine ? 0.9 : 2.1) * em, beyond ? `${label} →` : label, { anchor });
-  }
-
   /** Tokens of the whole text against the size of the vocabulary, a curve for each method, and an upright line at the
       slider's size. */
   plot() {
@@ -152,7 +141,6 @@ class Training extends TitledView {
     text(left, height - 0.4 * em, grouped(this.sizes[0]));
     text(width - right, height - 0.4 * em, grouped(last), "end");
     text((left + width - right) / 2, height - 0.4 * em, this.text.axis_size, "middle");
-    for (const [name, [label, at]] of Object.entries(this.guess ?? {})) this.markGuess(name, label, x(at), top, y(0));
     const size = this.sizes[this.at];
     line([x(size), top], [x(size), y(0)], { stroke: "var(--tx-text)", "stroke-width": 1.5 });
     for (const [kind, dash] of [["bpe", ""], ["unigram", "6 4"]]) {

@@ -1,6 +1,6 @@
 """Train: BPE and Unigram learned from the reader's text, for vocabulary sizes from single characters to whole words."""
-import bisect
 import math
+import operator
 from collections import Counter
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ import streamlit as st
 
 from core.app.base.markdown import code
 from core.app.compute import cache
-from core.app.frame import Lesson, Number, Prediction, Reading, Truth, guess_of
+from core.app.frame import Lesson, Options, Prediction, Reading, Truth
 from core.app.state import Run
 from core.components.lib.token_view import token_view
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability
@@ -22,7 +22,7 @@ from pages.tokens.shared import PREFIX, keep, question, read, visible
 
 PICTURE = f"{PREFIX}training"
 MOST_SIZES, MOST_WORDS = 20, 160
-LONGEST_GUESS = 4           # characters of the text for each new piece that can be guessed
+FEWER = ("bpe", "unigram", "each", "never")    # the answers: which needs fewer tokens with equally many pieces
 SEGMENTATIONS = 6           # listed segmentations of the picked word
 # BPE and Unigram side by side, learned from one text, with a slider for the size of the vocabulary.
 _picture = token_view("token_training", __file__)
@@ -50,10 +50,12 @@ class Learned:
         """The number of tokens of the text after so many merges of BPE."""
         return sum(count * len(self.bpe.cut(word, n_merges)) for word, count in self.counts.items())
 
-    def halved(self) -> int:
-        """The least number of merges after which BPE has half as many tokens as the text has characters, or fewer."""
-        half, low, high = len(self.text) / 2, 0, len(self.bpe.merges)
-        return bisect.bisect_left(range(low, high), True, key=lambda n: self.tokens(n) <= half)
+    def fewer(self) -> tuple[int, int]:
+        """At how many of the sizes BPE has fewer tokens than Unigram, and at how many Unigram has fewer."""
+        bpe = [self.tokens(self.n_merges(size)) for size in self.sizes]
+        unigram = [sum(count * len(one.segmentations(word, 1)[0][1]) for word, count in self.counts.items())
+                   for one in self.unigrams]
+        return sum(map(operator.lt, bpe, unigram)), sum(map(operator.gt, bpe, unigram))
 
     def unigram(self, size: int) -> LearnedUnigram:
         return self.unigrams[self.sizes.index(size)]
@@ -130,23 +132,22 @@ def _entries(models: Learned, words: list[str]) -> dict[str, list[dict]]:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """How many pieces BPE has to learn to halve the number of tokens; None where its words are too short for that."""
+    """Which of the two needs fewer tokens for the text; None where its words are too short to be cut in many ways."""
     text, _ = texts.text_of(page, run)
     if not text or len(segmentation.words_of(text)) > len(text) / 2:
         return None
 
-    def truth(guess: float) -> Truth:
+    def truth(guess: int) -> Truth:
         models = learned(text)
-        n, all_ = models.halved(), len(models.bpe.merges)
+        bpe, unigram = models.fewer()
+        which = "each" if bpe and unigram else "bpe" if bpe else "unigram" if unigram else "never"
+        all_ = len(models.bpe.merges)
         bends = models.tokens(all_ // 2) < (len(text) + models.tokens(all_)) / 2
-        return Truth(n, seen=0 if bends else 1,
-                     values={"n": n, "all": all_, "half": models.tokens(n), "end": models.tokens(all_)})
+        return Truth(FEWER.index(which), seen=0 if bends else 1,
+                     values={"n": len(models.sizes), "bpe": bpe, "unigram": unigram})
 
-    return Prediction("train", Number(1, max(20, len(text) // LONGEST_GUESS)), truth, _asked(text))
-
-
-def _asked(text: str) -> dict[str, object]:
-    return {"characters": len(text), "begin": texts.quoted(text)}
+    return Prediction("train", Options([page.label(f"before_train_{which}") for which in FEWER]), truth,
+                      {"begin": texts.quoted(text)})
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -155,10 +156,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         text = texts.draw_choice(page, run)
     with st.spinner(page.label("learning")):
         models = learned(text)
-    guess = guess_of(page, "train", run, **_asked(text))
-    sent = message(page, models) | {"guess": None if guess is None else {
-        "mine": [page.frame_words.label("before_mine"), len(models.bpe.alphabet) + guess],
-        "answer": [page.label("train_half"), len(models.bpe.alphabet) + models.halved()]}}
+    sent = message(page, models)
     _picture(sent, key=PICTURE, on_settings=lambda settings: keep(size=settings["size"], word=settings["word"]))
     size, word = picked_size(models), picked_word(models)
     table = pd.DataFrame([{"size": b["size"], "BPE tokens": b["tokens"], "Unigram pieces": u["size"],

@@ -5,7 +5,7 @@ import { mounted, onWidth, TitledView } from "../../core/components/lib/view.js"
 
 // header: examples [text]; methods [{name, vocabulary (null: no end), vocabulary_text, counts [per example], pieces
 // [[text] per example], unknown [n per example]}]; axis [least, most] of the vocabularies that have a size;
-// settings {example}; guess {example, tokens or null} of the reader, mine: its label.
+// settings {example}.
 class Methods extends TitledView {
   constructor(root) {
     super(root);
@@ -83,8 +83,7 @@ class Methods extends TitledView {
     this.svg.replaceChildren();
     sized(this.svg, width, height, this.title.textContent);
     const [low, high] = this.axis.map(Math.log10);
-    const guess = this.guess.example === this.example ? this.guess.tokens : null;
-    const most = Math.max(1, guess ?? 1, ...this.methods.map((method) => method.counts[this.example]));
+    const most = Math.max(1, ...this.methods.map((method) => method.counts[this.example]));
     const place = (method) => (method.vocabulary === null ? width - right : left + 0.8 * em
       + ((Math.log10(Math.max(1, method.vocabulary)) - low) / (high - low)) * (width - left - right - 3.4 * em));
     const level = (count) => height - bottom - (count / most) * (height - top - bottom);
@@ -98,11 +97,6 @@ class Methods extends TitledView {
     }
     drawText(this.svg, width - right, height - bottom + 1.2 * em, "∞", { anchor: "middle" });
     drawText(this.svg, width - right, height - 0.5 * em, this.text.axis_vocabulary, { anchor: "end" });
-    if (guess !== null) {
-      drawLine(this.svg, left, level(guess), width - right, level(guess),
-        { stroke: "var(--tx-text)", "stroke-width": 1.5, "stroke-dasharray": "6 4" });
-      drawText(this.svg, width - right, level(guess) - 0.35 * em, `${this.mine} ${grouped(guess)}`, { anchor: "end" });
-    }
     const points = this.methods.map((method) => [place(method), level(method.counts[this.example])]);
     const taken = points.map(([x, y]) => [x, y + 0.35 * em]);
     for (const [x, y] of points) draw("circle",

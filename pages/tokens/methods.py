@@ -2,14 +2,13 @@
 "Train".
 """
 import functools
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import pandas as pd
 
 from core.app.base.markdown import code, escaped
-from core.app.frame import Lesson, Number, Prediction, Reading, Truth, guess_of
+from core.app.frame import Lesson, Options, Prediction, Reading, Truth
 from core.app.state import Run, prompts
 from core.components.lib.token_view import token_view
 from core.figures.numbers import grouped, latex_number, plain_number
@@ -22,7 +21,7 @@ TABLE = f"{PREFIX}methods_table"
 CHARACTERS = 0x110000 - 0x800      # possible in Unicode: all code points but the surrogates
 SHOWN = 120                        # shown pieces of one text
 HEAD = 40                          # characters of a text on its button
-RANGE = 1.4                        # of a text's bytes: the most tokens that can be guessed
+CUTS = ("fewer", "one", "more", "none")      # the answers: tokens against characters, or no token at all
 # Methods on hard examples: counts as a table, the picked example's pieces, and length over vocabulary size.
 _picture = token_view("token_methods", __file__)
 
@@ -81,23 +80,22 @@ def tokenizers_of(run: Run) -> list[tuple[str, Tokenizer]]:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """How many tokens the model's tokenizer makes of the picked example; of the prompt the page says it already."""
+    """Whether the model's tokenizer makes fewer tokens of the picked example than it has characters, as many, or more;
+    of the prompt the page says it already.
+    """
     texts = examples(page, run)
     text = texts[_picked(texts)]
     if text == prompts.clean_prompt(run.text) or run.tokenizer.method != Tokenizer.method:
         return None
 
-    def truth(guess: float) -> Truth:
+    def truth(guess: int) -> Truth:
         n, n_bytes = len(run.tokenizer.encode(text)), len(text.encode())
-        return Truth(n, seen=0 if n == n_bytes else 1 if n < len(text) else 2,
-                     values={"tokens": n, "bytes": n_bytes})
+        return Truth(0 if n < len(text) else 1 if n == len(text) else 2,
+                     said=page.label("before_methods_tokens", n=n),
+                     seen=0 if n == n_bytes else 1 if n < len(text) else 2, values={"tokens": n, "bytes": n_bytes})
 
-    most = math.ceil(RANGE * len(text.encode()))
-    return Prediction("methods", Number(1, most, near=max(1, round(most / 20))), truth, _asked(page, run, text))
-
-
-def _asked(page: Lesson, run: Run, text: str) -> dict[str, object]:
-    return {"text": heading(text), "characters": len(text), "model": run.title}
+    return Prediction("methods", Options([page.label(f"before_methods_{cut}") for cut in CUTS]), truth,
+                      {"text": heading(text), "characters": len(text), "model": run.title})
 
 
 def _picked(texts: list[str]) -> int:
@@ -118,9 +116,7 @@ def draw(page: Lesson, run: Run) -> Reading:
                          for text in texts]} for way, row in zip(ways, cuts)]
     header = page.header("methods") | {
         "examples": [heading(text) for text in texts],
-        "methods": rows, "axis": [min(sizes), max(sizes)], "settings": {"example": example},
-        "guess": {"example": example, "tokens": guess_of(page, "methods", run, **_asked(page, run, texts[example]))},
-        "mine": page.frame_words.label("before_mine")}
+        "methods": rows, "axis": [min(sizes), max(sizes)], "settings": {"example": example}}
     _picture(header, key=TABLE, on_settings=lambda settings: keep(example=settings["example"]))
     return _reading(page, run, texts, ways, cuts, example)
 

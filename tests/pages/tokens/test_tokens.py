@@ -29,6 +29,7 @@ from tests.helpers.prompts import PROMPTS
 pytestmark = pytest.mark.long
 
 ROOT = Path(__file__).parents[3]
+TEXT = prose.load("tokens")
 COMPONENT = {"merges": "token_merges", "methods": "token_methods", "bpe": "token_bpe",
              "unigram": "token_unigram", "train": "token_training",
              "vocabulary": "token_vocabulary"}
@@ -283,35 +284,51 @@ def test_where_no_pair_is_to_be_chosen_nothing_is_asked_of_merges():
     assert given(open_at(prompt="a", ask="true"), "merges")["settings"]["step"] == 0
 
 
-@pytest.mark.parametrize(("model", "example"), [("stories", 0), ("stories-small", 1)])
-def test_the_tokens_of_an_example_are_counted_by_the_definition_of_bpe(model: str, example: int):
+@pytest.mark.parametrize(("model", "example", "answer"), [("stories", 0, "more"), ("stories-small", 1, "fewer")])
+def test_the_tokens_of_an_example_are_counted_by_the_definition_of_bpe(model: str, example: int, answer: str):
     at = ask("tokens", "methods", model=model, tokens_example=str(example))
     text = prose.load("tokens").section("examples").splitlines()[example]
     there = cache.shared_model(model, "cpu").tokenizer
-    found, n = commit(at, "tokens", "methods", 3.0), slow_count(there, text)
-    assert found["answer"] == n and f"makes {n} tokens of {len(text.encode())} bytes" in found["reason"]
+    offered = question(at)["guess"]["texts"]
+    found, n = commit(at, "tokens", "methods", 3), slow_count(there, text)
+    assert offered[found["answer"]] == TEXT.label(f"before_methods_{answer}") and found["said"] == f"{n} tokens"
+    assert answer == ("more" if n > len(text) else "fewer" if n < len(text) else "one")
+    assert f"makes {n} tokens of {len(text.encode())} bytes" in found["reason"]
     seen = found["true"]
     assert ("as many tokens as *Bytes*" in seen) == (n == len(text.encode()))
     assert seen.endswith("fewer tokens than *Characters*.") == (n < len(text) and n < len(text.encode()))
-    assert given(at, "methods")["guess"] == {"example": example, "tokens": 3.0}
 
 
 def test_of_the_prompt_whose_tokens_the_page_counts_nothing_is_asked():
     assert given(open_at(tokens_view="methods", tokens_example="6", ask="true"), "methods")
 
 
-@pytest.mark.parametrize("prompt", [None, "low low low low low lower lower newest newest newest widest widest"])
-def test_how_many_merges_halve_a_text_is_what_the_library_needs(prompt: str | None):
+@pytest.mark.parametrize(("prompt", "answer"), [
+    (None, "each"), ("low low low low low lower lower newest newest newest widest widest", "unigram"),
+    ("The cat sat on the mat.", "bpe")])
+def test_which_method_needs_fewer_tokens_is_counted_by_the_library_and_by_trying_all_cuts(prompt: str | None,
+                                                                                          answer: str):
     query = {} if prompt is None else {"prompt": prompt, "tokens_source": "prompt"}
     at = ask("tokens", "train", **query)
-    text = prompt or prose.load("tokens").section("training")
-    found = commit(at, "tokens", "train", 100.0)
-    n = found["answer"]
-    sizes = [library_size(text, len(set(text)) + merges) for merges in (n - 1, n)]
-    assert sizes[1] <= len(text) / 2 < sizes[0] and f"down to {sizes[1]} tokens" in found["reason"]
+    offered, text = question(at)["guess"]["texts"], prompt or prose.load("tokens").section("training")
+    found, models = commit(at, "tokens", "train", 0), learned.learned(text)
+    bpe = [library_size(text, size) for size in models.sizes]
+    unigram = [sum(n * fewest_nats(word, one.log_p)[1] for word, n in models.counts.items()) for one in models.unigrams]
+    counts = sum(b < u for b, u in zip(bpe, unigram)), sum(u < b for b, u in zip(bpe, unigram))
+    assert {(True, True): "each", (True, False): "bpe", (False, True): "unigram"}[bool(counts[0]), bool(counts[1])] == (
+        answer)
+    assert offered[found["answer"]] == TEXT.label(f"before_train_{answer}") and len(offered) == 4
+    assert f"BPE needs fewer tokens at {counts[0]} and Unigram at {counts[1]}." in found["reason"]
     assert "more and more slowly" in found["true"]
-    sent = given(at, "train")
-    assert sent["guess"]["answer"][1] - sent["guess"]["mine"][1] == n - 100
+
+
+def fewest_nats(word: str, log_p: dict[str, float]) -> tuple[float, int]:
+    """The least −ln p of all ways to cut a word, and the number of its pieces, letter by letter from the front."""
+    best = [(0.0, 0)] + [(math.inf, 0)] * len(word)
+    for end in range(1, len(word) + 1):
+        best[end] = min((best[start][0] - log_p[word[start:end]], best[start][1] + 1)
+                        for start in range(end) if word[start:end] in log_p)
+    return best[-1]
 
 
 def library_size(text: str, vocab_size: int) -> int:
