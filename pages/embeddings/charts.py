@@ -209,9 +209,9 @@ def two_paths(points: pd.DataFrame, axis_titles: tuple[str, str], theme: str, sc
 
 
 def alike_by_depth(cosines: np.ndarray, names: Sequence[str], nearest: Mapping[str, Sequence[str]], axis_title: str,
-                   guess: tuple[str, float] | None, theme: str, scale: float, height: int) -> alt.LayerChart:
+                   theme: str, scale: float, height: int) -> alt.LayerChart:
     """The cosine, in [−1, 1], of two vectors A and B at every depth; in two rows below, with their titles, the tokens
-    nearest to A and to B. guess: the name and the height of a mark at the last depth.
+    nearest to A and to B.
 
     Of many depths only some are written out, including the first and the last; the tooltip has all.
     """
@@ -241,11 +241,6 @@ def alike_by_depth(cosines: np.ndarray, names: Sequence[str], nearest: Mapping[s
         name = alt.Chart(pd.DataFrame({"name": [title], "y": [frame[f"y_{which}"][0]]}))
         rows.append(name.mark_text(align="right", dx=-4, fontSize=12 * scale, fontWeight=600, color=tone)
                     .encode(x=alt.XValue(0), y=alt.Y("y:Q", title=axis_title), text=alt.Text("name:N")))
-    marks = pd.DataFrame([] if guess is None else [{"depth": n - 1, "name": guess[0], "y": guess[1]}],
-                         columns=["depth", "name", "y"])
-    mine = alt.Chart(marks).encode(x=x, y=alt.Y("y:Q", title=axis_title))
-    rows += [mine.mark_point(size=130 * scale, strokeWidth=2, strokeDash=[3, 2], color=colour("text", theme)),
-             mine.mark_text(align="left", dx=9, fontSize=12 * scale, color=colour("text", theme)).encode(text="name:N")]
     return overlaid([line, dots, numbers, *rows], theme, scale, height)
 
 

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from core.analysis import embeddings, stream_and_heads
 from core.app.base.markdown import code
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, cannot, guess_of
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth, cannot
 from core.app.state import Run
 from core.app.state.lesson_settings import list_key
 from core.figures.numbers import latex_number, readable
@@ -20,7 +20,8 @@ from pages.embeddings.shared import PREFIX, attached, axis_titles, keep, look, r
 
 QUOTED = 8                      # tokens of each text in the question
 NAMED_BLOCKS = 8                # of each path in the plane
-OWN_STEPS = (0.1, 0.5, 0.9)     # limits between the options of the question
+ALIKE, SAME = 0.5, 0.99         # cosines from which two vectors are called alike, and the same
+OWN_STEPS = (0.1, 0.5, 0.9)     # limits between the options of the question at the foot
 # decimals of a place in the plane: beyond them, the principal axes of the same points differ between two runs
 PLACE_DIGITS = 9
 # decimals of the cosine of two vectors computed in float32: beyond them, equal vectors of two passes differ
@@ -52,18 +53,17 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
     if seen[0] == seen[1]:
         return None
 
-    def truth(guess: float) -> Truth:
+    def truth(guess: int) -> Truth:
         paths = _paths(run, other, token_id, equal)
         a, b = paths.projection(paths.seen)
         together = float(stream_and_heads.cosines((a[2] - a[1])[None], (b[2] - b[1])[None])[0]) > 0.5
         last = float(paths.cosines[-1])
-        return Truth(last, seen=0 if together else 1, values={"last": readable(last)})
+        return Truth(0 if last >= SAME else 1 if last >= ALIKE else 2, said=readable(last), seen=0 if together else 1,
+                     values={"last": readable(last)})
 
-    return Prediction("contexts", Number(0, 1, 0.05, near=0.1), truth, _asked(run, other, token_id))
-
-
-def _asked(run: Run, other: Run, token_id: int) -> dict[str, object]:
-    return {"token": run.tokenizer.visible(token_id), "a": _around(run, token_id), "b": _around(other, token_id)}
+    options = [page.label(f"before_contexts_{which}", alike=ALIKE, same=SAME) for which in ("same", "alike", "apart")]
+    return Prediction("contexts", Options(options), truth, {
+        "token": run.tokenizer.visible(token_id), "a": _around(run, token_id), "b": _around(other, token_id)})
 
 
 def _around(run: Run, token_id: int) -> str:
@@ -103,10 +103,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         show(figures.two_paths(points, axis_titles(page, paths.projection, 2), **look(noted=50)), "paths")
     with beside:
         nearest = {page.label(f"near_{path}"): [space.names[i] for i in way] for path, way in zip("ab", paths.nearest)}
-        guess = guess_of(page, "contexts", run, **_asked(run, other, token_id))
-        mine = None if guess is None else (page.frame_words.label("before_mine"), guess)
-        show(figures.alike_by_depth(paths.cosines, names, nearest, page.label("axis_alike"), mine, **look(noted=50)),
-             "alike")
+        show(figures.alike_by_depth(paths.cosines, names, nearest, page.label("axis_alike"), **look(noted=50)), "alike")
     return Reading(_lines(page, paths, last), _question(page, run, paths, names),
                    [embeddings.path, embeddings.principal_axes, stream_and_heads.cosines],
                    {"paths.csv": lambda: points.drop(columns="label")}, f".st-key-{PREFIX}paths", title)

@@ -1,4 +1,5 @@
 """The map: every token of the vocabulary on the principal axes of E, or the frequent words by t-SNE."""
+import bisect
 import collections
 import math
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from core.analysis.attribution import rank_correlation
 from core.app.base.markdown import code
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, cannot
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth, cannot
 from core.app.state import Run
 from core.figures.numbers import latex_number, latex_operand, readable
 from pages.embeddings import charts as figures
@@ -33,6 +34,7 @@ from pages.embeddings.shared import (
 )
 
 N_NAMED = 8
+KEPT = (10, 50, 90)     # per cent of the variance: the limits between the answers
 N_MAPPED, N_MOVES, PERPLEXITY = 1000, 300, 20.0     # of the map by t-SNE: some seconds on one core
 MOST_DRAWN = 20_000     # points of a map: a browser draws more with delay
 N_KEPT = 10             # neighbours of each word by which a map is measured
@@ -59,17 +61,17 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
         return None
     (token_id, _), k = token_in(page, run), int(read("dimensions"))
 
-    def truth(guess: float) -> Truth:
+    def truth(guess: int) -> Truth:
         space = space_of(run)
         kept = 100 * float(space.projection.shares[:k].sum())
         there = embeddings.nearest(embeddings.similarity(space.E, space.E[token_id]), [token_id])[:N_NAMED].tolist()
         on_map = -torch.linalg.vector_norm(space.places[:, :k] - space.places[token_id, :k], dim=1)
         here = embeddings.nearest(on_map, [token_id])[:N_NAMED].tolist()
         both = len(set(here) & set(there))
-        return Truth(kept, seen=0 if both < N_NAMED / 2 else 1,
-                     values={"kept": readable(kept), "lost": readable(100 - kept)})
+        return Truth(bisect.bisect_right(KEPT, kept), said=f"{readable(kept)}\u00a0%",
+                     seen=0 if both < N_NAMED / 2 else 1, values={"kept": readable(kept)})
 
-    return Prediction("map", Number(0, 100, unit="%"), truth,
+    return Prediction("map", Options([page.label(f"before_map_kept_{n}") for n in range(len(KEPT) + 1)]), truth,
                       {"k": page.label(f"before_map_{k}"), "d": run.model.config.d_model, "near": N_NAMED,
                        "token": run.tokenizer.visible(token_id)})
 
