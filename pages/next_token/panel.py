@@ -1,10 +1,13 @@
 """The panel of the whole distribution, the fields below it, and the data of a run for the panel."""
+import bisect
+from itertools import pairwise
+
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.app.base.markdown import code
 from core.app.compute import cache
-from core.app.frame import Lesson, Number, Prediction, Reading, Truth
+from core.app.frame import Lesson, Options, Prediction, Reading, Truth
 from core.app.frame.named_token import look_up
 from core.app.frame.prediction import guess_of
 from core.app.state import Run, reader
@@ -18,24 +21,39 @@ FRESH = "next_token_fresh"        # in the session: the whole page runs, so the 
 PANEL_BOX = "next_token_view"
 FEWEST = 20             # tokens of a vocabulary that is worth a guess
 SHARE = 0.9             # of the probability, which the question asks about
+MOST = (3, 30, 300)     # tokens: the limits between the answers
+QUOTED = 8              # tokens of the prompt in the question
 EVEN = 0.8              # of the first bar, the tenth one: as long as it, to the eye
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """How many tokens hold nine tenths of the probability at temperature 1; None where the panel opens on another."""
+    """How many bets win nine times in ten: how many tokens hold nine tenths of the probability at temperature 1; None
+    where the panel opens on another.
+    """
     size, position = run.model.config.vocab_size, reader.selection().position
     if size < FEWEST or stored().config.temperature != 1 and guess_of(page, "panel", run) is None:
         return None
 
-    def truth(guess: float) -> Truth:
+    def truth(guess: int) -> Truth:
         found = truncate(run.logits(position), SamplingConfig())
         count = int((found.probs.cumsum() < SHARE - 1e-12).sum()) + 1
         first, tenth = float(found.probs[0]), float(found.probs[9])
         rest = 1 - float(found.probs[:10].sum())
-        return Truth(count, {"count": grouped(count), "first": percent(first), "rest": percent(rest)},
-                     seen=0 if first > 0.5 else 2 if tenth > EVEN * first else 1)
+        said = page.label("before_panel_of", n=grouped(count), size=grouped(size))
+        return Truth(bisect.bisect_left(MOST, count), said=said,
+                     seen=0 if first > 0.5 else 2 if tenth > EVEN * first else 1,
+                     values={"count": grouped(count), "first": percent(first), "rest": percent(rest)})
 
-    return Prediction("panel", Number(1, size, log=True), truth, {"size": grouped(size), "token": run.tokens[position]})
+    between = [page.label("before_panel_between", least=least + 1, most=most) for least, most in pairwise(MOST)]
+    least, above = page.label("before_panel_least", most=MOST[0]), page.label("before_panel_above", most=MOST[-1])
+    return Prediction("panel", Options([least, *between, above]), truth,
+                      {"size": grouped(size), "end": _end(run, position)})
+
+
+def _end(run: Run, position: int) -> str:
+    """The text up to a position, or the end of it."""
+    text = run.tokenizer.decode(run.token_ids[max(0, position + 1 - QUOTED):position + 1]).strip()
+    return text if position < QUOTED else f"… {text}"
 
 
 def draw(page: Lesson, run: Run) -> Reading:

@@ -226,12 +226,17 @@ def test_every_experiment_opens_the_whole_panel_unless_temperature_is_all_it_set
     assert not any(briefly.values())
 
 
-@pytest.mark.parametrize("prompt", ["Once upon a time", "He opened the box and found a"])
-def test_the_tokens_that_hold_nine_tenths_are_counted_by_another_way(prompt: str):
+@pytest.mark.parametrize(("prompt", "answer"), [
+    ("Once upon a time", "3 or fewer"), ("One day, the cat", "4 to 30"), ("The king gave a big", "31 to 300"),
+    ("in the", "More than 300")])
+def test_the_tokens_that_hold_nine_tenths_are_counted_by_another_way(prompt: str, answer: str):
     y = torch.softmax(torch.tensor(logits_of(prompt)), 0).sort(descending=True).values
     count = next(n for n in range(1, len(y) + 1) if float(y[:n].sum()) >= 0.9)
-    told = predictions.told("next_token", "panel", 30, prompt=prompt)
-    assert told["answer"] == count and told["reason"].startswith(f"{count:,} tokens hold")
+    told = predictions.told("next_token", "panel", 3, prompt=prompt)
+    low, high = {"3 or fewer": (1, 3), "4 to 30": (4, 30), "31 to 300": (31, 300), "More than 300": (301, 4096)}[answer]
+    assert low <= count <= high, count
+    assert told["guess"]["texts"][told["answer"]] == answer and told["said"] == f"{count:,} of 4,096"
+    assert f"“{prompt} ___”" in told["question"] and told["reason"].startswith(f"{count:,} tokens hold")
     seen = "The longest bar is longer" if y[0] > 0.5 else "The longest bar is shorter"
     assert told["statements"][told["seen"]].startswith(seen)
 
