@@ -133,10 +133,6 @@ class Biases extends Panels {
       line(context, left, y(0), left + width, y(-slope * (n - 1)));
     });
     context.restore();
-    if (this.guess !== null && this.guess < n - 1) {
-      const x = left + (this.guess / (n - 1)) * width;
-      this.drawGuess(context, x, top + height, x, top + height * 0.6);
-    }
     this.tick(context, this.labels.axis, left + width, top + height - 10);
     for (const distance of wholeTicks(n, width / 45))
       this.tick(context, distance, left + (distance / (n - 1)) * width, top + height + 10, "center");

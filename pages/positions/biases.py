@@ -3,8 +3,7 @@ import math
 
 import numpy as np
 
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
-from core.app.frame.prediction import guess_of
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run
 from core.app.state.lesson_settings import Setting
 from core.figures import positions as figures
@@ -21,6 +20,7 @@ SETTINGS = {"heads": Setting(8, 1, 32), "head": Setting(2, 0, 31), "n": Setting(
 _picture = Instrument("biases", __file__, SETTINGS, labels="bias")
 
 
+FALLS = ("amount", "factor", "level")
 NEARLY_EVEN = 0.8       # of the weight of the nearest key: from there on a row looks evenly coloured
 
 
@@ -31,21 +31,38 @@ def _values() -> dict:
 
 
 def predict(page: Lesson, run: Run) -> Prediction:
-    """How far back a key has half the weight under ALiBi."""
+    """How the weights fall under ALiBi from one position to the next one back."""
     values = _values()
     slope = float(positional.alibi_slopes(values["heads"])[values["head"]])
 
-    def truth(guess: float) -> Truth:
-        is_even = math.exp(-slope * (values["n"] - 1)) > NEARLY_EVEN
-        return Truth(math.log(2) / slope, {"factor": readable(math.exp(-slope)), "half": readable(math.log(2) / slope)},
-                     seen=int(is_even))
+    def truth(guess: int) -> Truth:
+        bias = positional.alibi_bias(values["n"], values["n"], values["heads"])[values["head"]].double().numpy()
+        weights = figures.softmax_of_bias(bias, values["n"] - 1)
+        is_even = weights[0] > NEARLY_EVEN * weights[-1]
+        factor = readable(math.exp(-slope))
+        return Truth(FALLS.index(how_it_falls(weights[::-1])), said=f"× {factor}", seen=int(is_even),
+                     values={"factor": factor, "half": readable(math.log(2) / slope)})
 
-    return Prediction("biases", Number(0.5, 500, log=True), truth, {"slope": readable(slope)})
+    return Prediction("biases", Options([page.label(f"before_biases_{how}") for how in FALLS]), truth,
+                      {"slope": readable(slope)})
+
+
+def how_it_falls(weights: np.ndarray) -> str:
+    """What is the same from each weight to the next, lower one: their difference ("amount") or their ratio ("factor");
+    "level" where nothing falls.
+
+    >>> how_it_falls(np.array([0.6, 0.4, 0.2])), how_it_falls(np.array([0.4, 0.2, 0.1])), how_it_falls(np.ones(3) / 3)
+    ('amount', 'factor', 'level')
+    """
+    if np.ptp(weights) < 1e-12:
+        return "level"
+    steps = {"amount": weights[:-1] - weights[1:], "factor": weights[1:] / weights[:-1]}
+    return min(steps, key=lambda name: np.ptp(steps[name]) / steps[name].mean())
 
 
 def draw(page: Lesson, run: Run) -> Reading:
     values = _values()
-    _picture.draw(page, values, guess=guess_of(page, "biases", run))
+    _picture.draw(page, values)
     heads, head, n, clip = (values[name] for name in ("heads", "head", "n", "clip"))
     slope = float(positional.alibi_slopes(heads)[head])
     alibi = positional.alibi_bias(n, n, heads)[head].double().numpy()

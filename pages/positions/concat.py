@@ -3,7 +3,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run, reader
 from core.app.state.lesson_settings import Setting
 from core.figures import positions as figures
@@ -14,20 +14,23 @@ from pages.positions.shared import PICTURE, Instrument
 # mode "add": the rows of W that meet p are copies of the first rows that meet x
 SETTINGS = {"mode": Setting("concatenate", options=("concatenate", "add")), "i": Setting(7, 0, 255)}
 OF_X, OF_P, COLUMNS = 4, 2, 3       # how many numbers of x, of p and of a result are shown
+MIXED = ("none", "some", "all")     # of the results: the answers
 ASKED_WIDTH = 64                    # of p, in the question at the foot
 # Both products are computed in the browser in float64.
 _picture = Instrument("concat", __file__, SETTINGS)
 
 
 def predict(page: Lesson, run: Run) -> Prediction:
-    """How many of the results mix word and position."""
+    """In which of the results word and position are mixed: in none, some or all."""
     x, p, W_X, W_P = corner(run, **_picture.values())
     k = W_X.shape[1]
 
-    def truth(guess: float) -> Truth:
-        return Truth(int(((x @ W_X != 0) & (p @ W_P != 0)).sum()))
+    def truth(guess: int) -> Truth:
+        mixed = int(((x @ W_X != 0) & (p @ W_P != 0)).sum())
+        return Truth(0 if mixed == 0 else 2 if mixed == k else 1, said=page.label("before_concat_mixed", n=mixed, k=k))
 
-    return Prediction("concat", Number(0, k, near=0), truth, {"d": len(x), "width": len(p), "k": k})
+    return Prediction("concat", Options([page.label(f"before_concat_{which}") for which in MIXED]), truth,
+                      {"d": len(x), "width": len(p), "k": k})
 
 
 def draw(page: Lesson, run: Run) -> Reading:

@@ -139,13 +139,11 @@ class Learned extends Panels {
     if (isSquare(name)) line(context, left, share * height, left + width, share * height);
   }
 
-  /** The cosines on their whole scale, with the reader's guess about a neighbour. */
+  /** The cosines on their whole scale. */
   drawAlike(context, box) {
-    const { left, width, height } = box, y = (value) => 6 + ((1 - value) / 2) * (height - 12);
+    const y = (value) => 6 + ((1 - value) / 2) * (box.height - 12);
     this.levels(context, box, [-1, 0, 1], y);
     this.drawSeries(context, box, { sinusoidal: this.alike("sinusoidal"), learned: this.alike("learned") }, y);
-    if (this.guess !== null)
-      this.drawGuess(context, left, y(this.guess), left + width - 26, Math.min(height - 6, y(this.guess)));
   }
 
   drawLines(context, name, box) {

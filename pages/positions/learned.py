@@ -1,11 +1,11 @@
 """Learned: the loaded model's learned positions beside sinusoids."""
+import bisect
 import zlib
 
 import numpy as np
 
 from core.app.compute import growing_results
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, cannot
-from core.app.frame.prediction import guess_of
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth, cannot
 from core.app.state import Run
 from core.app.state.lesson_settings import Setting
 from core.figures import positions as figures
@@ -14,25 +14,28 @@ from core.model import positional
 from pages.positions.shared import PICTURE, Instrument
 
 SETTINGS = {"i": Setting(40, 0, 4095), "principal": Setting(True), "more": Setting(False)}
+LIMITS = (-0.1, 0.1, 0.9)     # cosines between the answers: opposite, nothing in common, alike, nearly the same
 SHOWN_AXES = 16   # drawn principal axes, the strongest ones, whose waves are visible
 # Both matrices, their cosines, lengths and spectra under one cursor, beside sinusoids of the same shape.
 _picture = Instrument("learned", __file__, SETTINGS)
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """The cosine of two neighbouring positions; None where there is no matrix of them."""
+    """How alike two neighbouring positions are; None where there is no matrix of them."""
     n = 0 if run.model.P is None else len(run.model.P)
     if n < 3:
         return None
     i = min(_picture.values()["i"], n - 2)
 
-    def truth(guess: float) -> Truth:
+    def truth(guess: int) -> Truth:
         cosines = _geometries(run)[0].cosines
-        far = int(np.abs(np.arange(n) - i).argmax())
-        return Truth(round(float(cosines[i, i + 1]), 3), {"far": far, "away": readable(float(cosines[i, far]))},
-                     seen=_shape(cosines[i], i))
+        far, cosine = int(np.abs(np.arange(n) - i).argmax()), float(cosines[i, i + 1])
+        return Truth(bisect.bisect_right(LIMITS, cosine), said=readable(cosine), seen=_shape(cosines[i], i),
+                     values={"cosine": readable(cosine), "far": far, "away": readable(float(cosines[i, far]))})
 
-    return Prediction("learned", Number(-1, 1, step=0.05), truth, {"n": n, "i": i, "near": i + 1})
+    limits = dict(zip(("low", "middle", "high"), map(readable, LIMITS)))
+    options = [page.label(f"before_learned_{which}", **limits) for which in range(len(LIMITS) + 1)]
+    return Prediction("learned", Options(options), truth, {"n": n, "i": i, "near": i + 1})
 
 
 def _shape(cosines: np.ndarray, i: int) -> int:
@@ -51,7 +54,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     learned, sinusoidal = _geometries(run)
     values = _picture.values()
     i = values["i"] = min(values["i"], len(learned.P) - 1)
-    _picture.draw(page, values, *_message(learned, sinusoidal), guess=guess_of(page, "learned", run))
+    _picture.draw(page, values, *_message(learned, sinusoidal))
     near = i + 1 if i + 1 < len(learned.P) else max(i - 1, 0)
     cosine = plain_number(learned.cosines[i, near])
     return Reading(

@@ -41,11 +41,6 @@ export class Panels extends Instrument {
     this.reading.ariaLive = "polite";
   }
 
-  receive(header) {
-    super.receive(header);
-    Object.assign(this, { guess: header.guess, you: header.you });
-  }
-
   get ink() {
     return this.theme.ink;
   }
@@ -117,14 +112,6 @@ export class Panels extends Instrument {
       context.font = `${this.fontSize}px ${this.ink("font")}`;
       this.drawPanel(name, context);
     }
-  }
-
-  /** The reader's guess: a dashed line that ends at its name. */
-  drawGuess(context, x1, y1, x2, y2, align = "left") {
-    stroke(context, this.ink("text"), 1.5, [3, 3]);
-    line(context, x1, y1, x2, y2);
-    context.setLineDash([]);
-    write(context, this.you, x2 + (align === "left" ? 4 : -4), y2, this.ink("text"), align, { halo: this.ink("page") });
   }
 
   /** A number of an axis. */

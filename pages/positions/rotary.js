@@ -155,8 +155,6 @@ class Rotary extends Panels {
       this.tick(context, distance, x(distance), height + 10, "center");
     stroke(context, this.ink("position-ink"), 2);
     polyline(context, [...this.scores].map((value, k) => [x(k - FARTHEST), y(value)]));
-    if (this.guess !== null)
-      this.drawGuess(context, x(this.guess), height, x(this.guess), 8, this.guess > 0 ? "right" : "left");
     stroke(context, this.ink("text"), 1.5);
     line(context, x(i - j), 0, x(i - j), height);
     dot(context, x(i - j), y(this.unshifted), 6, this.ink("position-ink"), this.ink("page"));

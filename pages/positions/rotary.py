@@ -5,8 +5,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
-from core.app.frame.prediction import guess_of
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run, reader
 from core.app.state.lesson_settings import Setting
 from core.figures import positions as figures
@@ -18,24 +17,30 @@ from pages.positions.shared import PICTURE, Instrument, closest
 SETTINGS = {"i": Setting(12, 0, 128), "j": Setting(5, 0, 128), "shift": Setting(0, 0, 4096),
             "base": Setting(10_000.0, 1.0, 1e6), "pair": Setting(4, 0, 255), "all": Setting(False)}
 FARTHEST = 128
+MOVED = 100             # positions by which the question moves both words
+CHANGES = ("same", "smaller", "larger")      # of the score: the answers
+ROUNDING = 1e-9         # of the lengths of a query and a key: smaller changes of their score are rounding
 NEAR = 4                # positions: a highest point so far from distance 0 is told as being there
 # A dial for each pair of a query and a key, and their score by distance, computed in the browser in float64.
 _picture = Instrument("rotary", __file__, SETTINGS)
 
 
 def predict(page: Lesson, run: Run) -> Prediction:
-    """The distance at which the picked query and key have their largest score."""
+    """What happens to the score of the picked query and key when both move on by as many positions."""
     chosen = reader.selection()
     q, k = query_and_key(run, chosen.layer, chosen.head, chosen.position)
-    base = _picture.values()["base"]
+    i, j, base = (_picture.values()[name] for name in ("i", "j", "base"))
 
-    def truth(guess: float) -> Truth:
-        found = scores(q, k, base)
-        best = int(found.argmax()) - FARTHEST
-        return Truth(best, {"best": f"{best}".replace("-", "−"), "most": readable(found.max()),
-                            "zero": readable(found[FARTHEST])}, seen=int(abs(best) <= NEAR))
+    def truth(guess: int) -> Truth:
+        before, after = (score(q, k, i + moved, j + moved, base) for moved in (0, MOVED))
+        change = after - before if abs(after - before) > ROUNDING * np.linalg.norm(q) * np.linalg.norm(k) else 0
+        best = int(scores(q, k, base).argmax()) - FARTHEST
+        return Truth((0, 2, 1)[int(np.sign(change))], seen=int(abs(best) <= NEAR), values={
+            "i": i, "j": j, "i_moved": i + MOVED, "j_moved": j + MOVED, "score": readable(before),
+            "moved_score": readable(after)})
 
-    return Prediction("rotary", Number(-FARTHEST, FARTHEST), truth, _tokens(run) | {"pairs": len(q) // 2})
+    return Prediction("rotary", Options([page.label(f"before_rotary_{which}") for which in CHANGES]), truth,
+                      _tokens(run) | {"moved": MOVED})
 
 
 def _tokens(run: Run) -> dict[str, str]:
@@ -54,8 +59,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     q, k = query_and_key(run, chosen.layer, chosen.head, chosen.position)
     names = {"head": f"{chosen.layer}.{chosen.head}", **_tokens(run)}
     values["pair"] = min(values["pair"], len(q) // 2 - 1)
-    _picture.draw(page, values, {"q": q.tolist(), "k": k.tolist(), "names": names},
-                  guess=guess_of(page, "rotary", run))
+    _picture.draw(page, values, {"q": q.tolist(), "k": k.tolist(), "names": names})
     i, j, shift, base = (values[name] for name in ("i", "j", "shift", "base"))
     plain, shifted = score(q, k, i, j, base), score(q, k, i + shift, j + shift, base)
     return Reading(

@@ -29,13 +29,11 @@ class Instrument:
         return lesson_settings.read(self._prefix, self._settings)
 
     def draw(self, page: Lesson, values: Mapping, header: Mapping | None = None,
-             arrays: Mapping[str, np.ndarray] | None = None, guess: float | None = None) -> None:
-        """Draw the picture with these values of its settings and with the reader's guess, if there is one, and keep the
-        values that the reader sets.
-        """
+             arrays: Mapping[str, np.ndarray] | None = None) -> None:
+        """Draw the picture with these values of its settings, and keep the values that the reader sets."""
         key = f"{self._prefix}_instrument"
         data = pack({**(header or {}), "settings": values, "labels": page.labels(self._labels),
-                     "present": reader.present(), "guess": guess, "you": page.frame_words.label("before_mine")}, arrays)
+                     "present": reader.present()}, arrays)
         self._component(key=key, data=data, on_settings=lambda settings: lesson_settings.keep(
             self._prefix, self._settings, settings))
 

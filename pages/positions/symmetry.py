@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.frame.selection_controls import seed_field
 from core.app.state import Run, lesson_settings, prompts
 from core.app.state.lesson_settings import Setting
@@ -16,6 +16,7 @@ from pages.positions.shared import PICTURE, Instrument
 
 CASES = ("none", "mask", "positions", "both")
 SETTINGS = {"case": Setting("none", options=CASES), "align": Setting(False)}
+FOLLOW = ("all", "some", "none")     # of the outputs, their tokens: the answers
 ORDERS = ("reverse", "swap", "shuffle")
 ORDER = {"order": Setting("reverse", options=ORDERS), "first": Setting(2, 0, 4095), "second": Setting(5, 0, 4095),
          "seed": Setting(1, 0, 9999)}
@@ -80,19 +81,23 @@ def reordered(order: str, n: int, first: int, second: int, seed: int) -> tuple[i
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """How many outputs follow their tokens to another place without positions and mask; None where no token moves."""
+    """Whether all, some or no outputs follow their tokens to another place without positions and mask; None where no
+    token moves.
+    """
     n = len(run.tokens)
     permutation = reordered(n=n, **lesson_settings.read("positions", ORDER))
     if permutation == tuple(range(n)):
         return None
 
-    def truth(guess: float) -> Truth:
+    def truth(guess: int) -> Truth:
         outcomes = all_outcomes(run, permutation)
         plain, follow = outcomes["none"], sum(o.follows for o in outcomes.values())
         same = int((plain.differences <= plain.limit).sum())
-        return Truth(same, {"same": same, "largest": readable(plain.largest, 2)}, seen={1: 0, 2: 1}.get(follow, 2))
+        return Truth(0 if same == n else 1 if same else 2, said=page.label("before_symmetry_same", same=same, n=n),
+                     seen={1: 0, 2: 1}.get(follow, 2), values={"same": same, "largest": readable(plain.largest, 2)})
 
-    return Prediction("symmetry", Number(0, n), truth, {"n": n})
+    options = [page.label(f"before_symmetry_{which}") for which in FOLLOW]
+    return Prediction("symmetry", Options(options), truth, {"n": n})
 
 
 def all_outcomes(run: Run, permutation: tuple[int, ...]) -> dict[str, Outcome]:

@@ -1,8 +1,7 @@
 """Waves: sinusoidal positions under sliders."""
 import numpy as np
 
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
-from core.app.frame.prediction import guess_of
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run
 from core.app.state.lesson_settings import Setting
 from core.figures import positions as figures
@@ -19,27 +18,52 @@ _picture = Instrument("waves", __file__, SETTINGS)
 
 
 FEWEST = 4      # pairs of dimensions that are worth a guess
+FULL = 0.99     # of the dot product at distance 0: so high it has come back to its first value
+SHAPES = ("level", "falls", "wavers", "returns")      # of the dot product over the distance: the answers
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """How many of the hands turn at least once within the length."""
+    """What happens to the dot product of two positions as their distance grows."""
     values = fitted(_picture.values())
     n, pairs = values["n"], values["d"] // 2
     if pairs < FEWEST:
         return None
 
-    def truth(guess: float) -> Truth:
-        waves = 2 * np.pi / positional.frequencies(2 * pairs, values["base"]).numpy()
-        turned = int((waves <= n).sum())
-        return Truth(turned, {"turned": turned, "slowest": f"{waves[-1]:,.0f}"},
-                     seen=0 if 2 * turned <= pairs else 1 if turned < pairs else 2)
+    def truth(guess: int) -> Truth:
+        omegas = positional.frequencies(2 * pairs, values["base"]).numpy()
+        waves, products = 2 * np.pi / omegas, by_distance(n, omegas)
+        turned, least = int((waves <= n).sum()), int(products.argmin())
+        return Truth(SHAPES.index(shape_of(products)), seen=0 if 2 * turned <= pairs else 1 if turned < pairs else 2,
+                     values={"turned": turned, "slowest": f"{waves[-1]:,.0f}", "most": readable(products[0]),
+                             "least": readable(products[least]), "where": least})
 
-    return Prediction("waves", Number(0, pairs), truth, {"n": n, "pairs": pairs})
+    return Prediction("waves", Options([page.label(f"before_waves_{shape}") for shape in SHAPES]), truth,
+                      {"n": n, "pairs": pairs, "last": n - 1})
+
+
+def by_distance(n: int, omegas: np.ndarray) -> np.ndarray:
+    """(n,) the dot product of two positions at each distance from 0 on."""
+    return np.cos(np.arange(n)[:, None] * omegas).sum(axis=1)
+
+
+def shape_of(products: np.ndarray) -> str:
+    """What the dot product does as the distance grows: it stays, it falls on and on, it falls and then rises again, or
+    it rises until it is back.
+
+    >>> [shape_of(np.array(products)) for products in ([4, 4, 4], [4, 3, 1], [4, 1, 3], [4, 1, 4])]
+    ['level', 'falls', 'wavers', 'returns']
+    """
+    steps = np.diff(products)
+    if np.ptp(products) < (1 - FULL) * products[0]:
+        return "level"
+    if (steps <= 0).all():
+        return "falls"
+    return "returns" if products[int((steps > 0).argmax()) + 1:].max() >= FULL * products[0] else "wavers"
 
 
 def draw(page: Lesson, run: Run) -> Reading:
     values = fitted(_picture.values())
-    _picture.draw(page, values, guess=guess_of(page, "waves", run))
+    _picture.draw(page, values)
     n, d, base, pair, i, j = (values[name] for name in SETTINGS)
     P = positional.sinusoidal(n, d, base).numpy()
     omegas = positional.frequencies(d, base).numpy()
@@ -68,8 +92,7 @@ def fitted(values: dict) -> dict:
 def residual(P: np.ndarray, omegas: np.ndarray) -> float:
     """The largest |P_i · P_j − Σ cos((i − j)ω)| over all i and j of P (n, d)."""
     distance = np.arange(len(P))
-    by_distance = np.cos(distance[:, None] * omegas).sum(axis=1)
-    return float(np.abs(P @ P.T - by_distance[np.abs(distance[:, None] - distance)]).max())
+    return float(np.abs(P @ P.T - by_distance(len(P), omegas)[np.abs(distance[:, None] - distance)]).max())
 
 
 def _numbers(page: Lesson, P: np.ndarray, omegas: np.ndarray, values: dict) -> list[tuple[str, str]]:

@@ -78,8 +78,6 @@ export function drawLengths(view, context, { height }) {
   line(context, x(n), 0, x(n), height);
   const isRight = x(n) > left + width - 50;
   view.tick(context, `N = ${n}`, x(n) + (isRight ? -4 : 4), height - 7, isRight ? "right" : "left");
-  if (view.guess !== null && view.guess <= d / 2)
-    view.drawGuess(context, 0, (2 * view.guess * height) / d, left + width - 26, (2 * view.guess * height) / d);
   stroke(context, ink("position-ink"), 2);
   polyline(context, [...omega].map((frequency, k) => [x(2 * Math.PI / frequency), y(k)]));
   const picked = [x(2 * Math.PI / omega[pair]), y(pair)];

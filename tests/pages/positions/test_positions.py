@@ -14,10 +14,12 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
+from core.app.base import prose
 from core.app.compute import cache
 from core.app.state.lesson_settings import Setting
 from core.app.state.run import Run, read
 from core.figures import positions as figures
+from core.figures.numbers import readable
 from core.model import positional
 from core.model.config import POSITIONS, ModelConfig
 from core.model.intervention import Intervention
@@ -331,7 +333,9 @@ def test_the_outputs_that_follow_their_tokens_are_counted_by_another_way(prompt:
     order = list(reversed(range(len(run.token_ids))))
     same = int((largest_changes(run, order, positions="none", mask="bidirectional") < 1e-3).sum())
     told = predictions.told("positions", "symmetry", 0, prompt=prompt, model=model)
-    assert told["answer"] == same == len(order) and told["statements"][told["seen"]].startswith(seen)
+    assert told["answer"] == 0 and same == len(order) and told["said"] == f"{same} of {same}"
+    assert told["statements"][told["seen"]].startswith(seen)
+    # under the mask alone the answer would be another one
     assert (largest_changes(run, order, positions="none") > 1e-3).any()
 
 
@@ -347,36 +351,45 @@ def test_the_numbers_are_those_of_the_picked_case():
     assert f"= {change:.3f}" in formulas(at)[2]
 
 
-@pytest.mark.parametrize(("settings", "n", "d", "base", "seen"), [
-    ({}, 128, 64, 1e4, "The upper rows"), ({"d": "8", "base": "5"}, 128, 8, 5.0, "Every row"),
-    ({"n": "200", "d": "16", "base": "1000"}, 200, 16, 1000.0, "More than half")])
-def test_the_hands_that_turn_are_counted_by_hand(settings: dict, n: int, d: int, base: float, seen: str):
+@pytest.mark.parametrize(("settings", "n", "d", "base", "shape", "seen"), [
+    ({}, 128, 64, 1e4, "wavers", "The upper rows"), ({"d": "8", "base": "5"}, 128, 8, 5.0, "wavers", "Every row"),
+    ({"n": "200", "d": "16", "base": "1000"}, 200, 16, 1000.0, "wavers", "More than half"),
+    ({"n": "4"}, 4, 64, 1e4, "falls", "The upper rows"), ({"base": "1"}, 128, 64, 1.0, "returns", "Every row")])
+def test_what_the_dot_product_does_is_seen_in_the_rows_of_the_matrix(settings: dict, n: int, d: int, base: float,
+                                                                     shape: str, seen: str):
     turned = sum(2 * math.pi * base ** (2 * pair / d) <= n for pair in range(d // 2))
-    told = predictions.told("positions", "waves", 3, **{f"positions_waves_{name}": value
+    angles = [[i * base ** (-2 * pair / d) for pair in range(d // 2)] for i in range(n)]
+    products = [sum(math.sin(a) * math.sin(b) + math.cos(a) * math.cos(b) for a, b in zip(angles[0], row))
+                for row in angles]
+    rises = [i for i in range(1, n) if products[i] > products[i - 1]]
+    found = ("falls" if not rises else
+             "returns" if max(products[rises[0]:]) > 0.99 * products[0] else "wavers")
+    told = predictions.told("positions", "waves", 0, **{f"positions_waves_{name}": value
                                                         for name, value in settings.items()})
-    assert told["answer"] == turned and told["statements"][told["seen"]].startswith(seen)
+    assert told["guess"]["texts"][told["answer"]] == prose.load("positions").label(f"before_waves_{shape}")
+    assert found == shape and told["statements"][told["seen"]].startswith(seen)
+    assert f": {turned} of the {d // 2} hands turn" in told["reason"]
+    assert f"distance {int(np.argmin(products))}." in told["reason"]
 
 
 @pytest.mark.parametrize(("heads", "head", "seen"), [(8, 2, "In every row the token itself"),
                                                      (8, 7, "The weights in every row are nearly")])
-def test_half_the_weight_is_where_softmax_has_it(heads: int, head: int, seen: str):
-    told = predictions.told("positions", "biases", 3, positions_biases_heads=str(heads),
+def test_weights_fall_by_the_same_factor_where_scores_fall_by_the_same_amount(heads: int, head: int, seen: str):
+    told = predictions.told("positions", "biases", 0, positions_biases_heads=str(heads),
                             positions_biases_head=str(head))
-    weights = np.exp(-2.0 ** (-8 * (head + 1) / heads) * np.array([0, told["answer"]]))
-    assert weights[1] / weights.sum() == pytest.approx(1 / 3)
+    scores = -2.0 ** (-8 * (head + 1) / heads) * torch.arange(24, dtype=torch.float64)
+    weights = torch.softmax(scores, 0)
+    assert torch.allclose(weights[1:] / weights[:-1], weights[1] / weights[0]) and weights[1] < weights[0]
+    assert told["guess"]["texts"][told["answer"]].startswith("By the same factor")
+    assert told["said"] == f"× {readable(float(weights[1] / weights[0]))}"
     assert told["statements"][told["seen"]].startswith(seen)
-
-
-def test_the_guess_is_in_the_picture():
-    at = predictions.ask("positions", "waves")
-    predictions.commit(at, "positions", "waves", 20)
-    assert component(at, "positions_waves_instrument")["guess"] == 20
 
 
 @pytest.mark.parametrize("model", ["stories", "stories-small"])
 def test_word_and_position_are_mixed_in_every_result_and_adding_is_a_special_case(model: str):
     told = predictions.told("positions", "concat", 1, prompt="Tom saw", model=model, position="1")
-    assert told["answer"] == 3 and told["statements"][told["seen"]].startswith("Every result is a part from x plus")
+    assert told["guess"]["texts"][told["answer"]] == "All of them" and told["said"] == "3 of 3"
+    assert told["statements"][told["seen"]].startswith("Every result is a part from x plus")
     for mode, same in (("concatenate", False), ("add", True)):
         at = opened("concat", "Tom saw", model=model, position="1", positions_concat_mode=mode, positions_concat_i="3")
         run, sent = run_of("Tom saw", model), component(at, "positions_concat_instrument")
@@ -395,26 +408,32 @@ def test_the_question_of_concatenating_is_a_product():
 
 @pytest.mark.parametrize(("prompt", "model", "head"), [("Tom saw a red ball.", "stories", "0"),
                                                        ("The cat sat on the mat.", "stories-small", "2")])
-def test_the_distance_of_the_largest_score_is_found_with_complex_numbers(prompt: str, model: str, head: str):
+def test_the_score_of_two_words_that_move_on_is_found_with_complex_numbers(prompt: str, model: str, head: str):
     run = run_of(prompt, model)
     q, k = rotary.query_and_key(run, 0, int(head), len(run.tokens) - 1)
     half = len(q) // 2
     q, k = (x[:half] + 1j * x[half:] for x in (q, k))
     omega = 10_000 ** (-np.arange(half) / half)
     scores = [(q * np.exp(1j * t * omega) * k.conj()).sum().real for t in range(-128, 129)]
-    told = predictions.told("positions", "rotary", 3, prompt=prompt, model=model, layer="0", head=head)
+    here, there = ((q * np.exp(1j * (12 + moved) * omega) * (k * np.exp(1j * (5 + moved) * omega)).conj()).sum().real
+                   for moved in (0, 100))
+    told = predictions.told("positions", "rotary", 1, prompt=prompt, model=model, layer="0", head=head)
     best = int(np.argmax(scores)) - 128
-    assert told["answer"] == best
+    assert here == pytest.approx(there, abs=1e-8) and told["guess"]["texts"][told["answer"]].startswith("The same")
+    assert f"score is {readable(here)}, at 112 and 105 it is {readable(there)}." in told["reason"]
     assert told["statements"][told["seen"]].startswith("The highest point of the curve is "
                                                        + ("at most" if abs(best) <= 4 else "more than"))
 
 
-@pytest.mark.parametrize(("model", "i"), [("stories", "40"), ("positions-learned", "9")])
-def test_neighbouring_positions_are_as_alike_as_their_rows(model: str, i: str):
-    told = predictions.told("positions", "learned", 0.0, model=model, positions_learned_i=i)
+@pytest.mark.parametrize(("model", "i", "answer"), [
+    ("stories", "40", "Nearly the same"), ("positions-learned", "9", "Somewhat alike")])
+def test_neighbouring_positions_are_as_alike_as_their_rows(model: str, i: str, answer: str):
+    told = predictions.told("positions", "learned", 0, model=model, positions_learned_i=i)
     P = run_of("a", model).model.P.detach().double()
     cosine = torch.nn.functional.cosine_similarity
-    assert told["answer"] == pytest.approx(float(cosine(P[int(i)], P[int(i) + 1], 0)), abs=6e-4)
+    near = float(cosine(P[int(i)], P[int(i) + 1], 0))
+    assert told["guess"]["texts"][told["answer"]].startswith(answer) and told["said"] == readable(near)
+    assert answer == ("Nearly the same" if near > 0.9 else "Somewhat alike" if near > 0.1 else "less")
     row = cosine(P[int(i)], P, 1)
     is_hill = float(row[int(i) + 1]) > 0.5 > float(row.min()) + 0.1
     assert told["statements"][told["seen"]].split(": ")[0].endswith("a hill" if is_hill else "a needle")
