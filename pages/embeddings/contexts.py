@@ -18,7 +18,7 @@ from core.figures.thinning import thinned
 from pages.embeddings import charts as figures
 from pages.embeddings.shared import PREFIX, attached, axis_titles, keep, look, read, show, space_of
 
-QUOTED = 8                      # tokens of each text in the question
+QUOTED = 6                      # tokens of each text in the question
 NAMED_BLOCKS = 8                # of each path in the plane
 ALIKE, SAME = 0.5, 0.99         # cosines from which two vectors are called alike, and the same
 OWN_STEPS = (0.1, 0.5, 0.9)     # limits between the options of the question at the foot
@@ -70,7 +70,7 @@ def _around(run: Run, token_id: int) -> str:
     """The text up to the token's last place, or the end of it."""
     place = _last_place(run, token_id)
     text = run.tokenizer.decode(run.token_ids[max(0, place - QUOTED):place + 1]).strip()
-    return text if place <= QUOTED else f"… {text}"
+    return text if place <= QUOTED else f"… {text.lstrip(' ,.;:')}"
 
 
 def draw(page: Lesson, run: Run) -> Reading:

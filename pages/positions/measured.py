@@ -18,6 +18,8 @@ from core.model.config import POSITIONS
 PREFIX = "positions_measured"
 PICTURE = f".st-key-{PREFIX}_losses"
 SETTINGS = Settings(PREFIX, {"scheme": Setting("alibi", options=POSITIONS)})
+# how the schemes tell the order, which is what the question offers
+WAYS = {"nothing": ("none",), "vectors": ("sinusoidal", "learned"), "scores": ("rotary", "alibi", "relative")}
 HEIGHTS = 420, 330        # px, usually and in present mode, which has larger type above and a bar below
 LossesByScheme = dict[str, tuple[lengths.Stretch, ...]]
 
@@ -30,7 +32,7 @@ def measured_losses() -> LossesByScheme:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """Which of the schemes has the highest loss inside the trained length."""
+    """Which kind of scheme has the highest loss inside the trained length."""
     losses = measured_losses()
     if len(losses) < 3 or "none" not in losses:
         return None
@@ -42,9 +44,10 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
         values = {"worst": page.label(f"scheme_{worst}"), "loss": f"{inside[worst]:.2f}",
                   "none": f"{inside['none']:.2f}"}
         all_go_on = not any(math.isnan(parts(of, trained)[1]) for of in losses.values())
-        return Truth(list(losses).index(worst), values, seen=int(all_go_on))
+        at = next(n for n, schemes in enumerate(WAYS.values()) if worst in schemes)
+        return Truth(at, values, said=page.label(f"scheme_{worst}"), seen=int(all_go_on))
 
-    return Prediction("measured", Options([page.label(f"scheme_{scheme}") for scheme in losses]), truth,
+    return Prediction("measured", Options([page.label(f"before_measured_{way}") for way in WAYS]), truth,
                       {"trained": trained, "models": len(losses)})
 
 

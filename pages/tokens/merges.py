@@ -141,15 +141,11 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
 
     def truth(guess: int) -> Truth:
         first = merging.steps[0]
-        times = Counter(pairs_of(merging))
-        often = max(times, key=times.get)
-        return Truth(offered.index((first.left, first.right)), seen=0 if times[first.left, first.right] > 1 else 1,
-                     values={"rank": first.rank, "times": times[first.left, first.right], "most": times[often],
-                             "pair": pair_name(page, run.tokenizer, (first.left, first.right)),
-                             "often": pair_name(page, run.tokenizer, often)})
+        pair = first.left, first.right
+        return Truth(offered.index(pair), seen=0 if pairs_of(merging).count(pair) > 1 else 1,
+                     values={"rank": first.rank, "pair": pair_name(page, run.tokenizer, pair)})
 
-    return Prediction("merges", Options([pair_name(page, run.tokenizer, pair) for pair in offered]), truth,
-                      {"n": merging.n_bytes})
+    return Prediction("merges", Options([pair_name(page, run.tokenizer, pair) for pair in offered]), truth)
 
 
 def pairs_of(merging: Merging) -> list[tuple[bytes, bytes]]:

@@ -473,6 +473,8 @@ def test_nothing_is_asked_where_no_position_is_beyond():
 def test_the_worst_of_the_six_is_so_in_the_files():
     inside = [mean_of(losses(scheme, False)) for scheme in POSITIONS]
     told = predictions.told("positions", "measured", 0)
-    assert told["answer"] == int(np.argmax(inside)) and f"loss of {max(inside):.2f} nats" in told["reason"]
+    assert told["said"] == "Sinusoidal" and POSITIONS[int(np.argmax(inside))] == "sinusoidal"
+    assert told["guess"]["texts"][told["answer"]].startswith("One whose vectors")
+    assert f"loss of {max(inside):.2f} nats" in told["reason"]
     assert told["statements"][told["seen"]].startswith("One line ends")
     assert [scheme for scheme in POSITIONS if not losses(scheme, True)] == ["learned"]
