@@ -108,9 +108,7 @@ def test_bytes_crowd_together_at_the_rare_end():
     assert np.isin(nearest, bytes_).mean() > 0.7
 
 
-@claims("embeddings.md", "The named points are the true neighbours, found in all dimensions; see how far they are "
-        "scattered.",
-        "No other straight view shows more, and this one still shows only a small part.")
+@claims("embeddings.md", "No other straight view shows more, and this one still shows only a small part.")
 def test_a_flat_map_leaves_most_out():
     shares = embeddings.principal_axes(space().E, space().E.shape[1]).shares.numpy()
     assert shares[:2].sum() < 0.1 and np.searchsorted(shares.cumsum(), 0.9) > 0.6 * len(shares)

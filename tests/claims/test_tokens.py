@@ -74,7 +74,7 @@ def test_the_places_of_bpe_and_unigram_count_and_prune():
 
 
 @claims("tokens.md", "So *lowest*, which is not among these words, becomes *low* and *est*.",
-        "of which one begins the text and has no space before it")
+        "*newest* stands six times and *widest* three times")
 def test_the_textbooks_merges_cut_a_new_word():
     text = prose.load("tokens").section("textbook")
     bpe, words = segmentation.learn_bpe(text), segmentation.words_of(text)

@@ -323,7 +323,7 @@ def test_the_ranks_of_the_title_are_counted_over_the_whole_vocabulary():
     scores = unit(E) @ unit(E[b] - E[a] + E[c])
     full = int((scores > scores[d]).sum()) + 1
     without = full - sum(scores[i] > scores[d] for i in (a, b, c))
-    assert f"is number {full} of {len(E):,}, and number {without} when" in title(at)
+    assert f"is number {full} of {len(E):,}, and number {without} without the" in title(at)
 
 
 def test_an_expected_word_that_went_in_is_said_to_have():
@@ -521,8 +521,8 @@ def test_the_verdict_counts_every_analogy_of_the_list():
                       next(i for i in np.argsort(-alone) if i not in (a, b, c)) == d))
     first, without, alone = np.array(found).sum(0)
     said = next(c.value for c in opened("arithmetic").caption if "analogies" in c.value)
-    assert (f"whole vocabulary in {first} of them; with the three words left out, in {without}; beside the third word, "
-            f"with no arithmetic at all, in {alone}" in said)
+    assert (f"whole vocabulary in {first}; with the three words left out, in {without}; beside the third word alone, "
+            f"with no arithmetic, in {alone}." in said)
 
 
 def test_every_experiment_leads_to_the_view_that_it_names():

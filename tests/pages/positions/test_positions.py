@@ -216,7 +216,7 @@ def test_the_rotary_question_against_plain_arithmetic():
 def test_the_biases_question_against_plain_arithmetic():
     at = opened("biases")
     asked = next(m.value for m in at.markdown if "half the weight of the nearest" in m.value)
-    back = float(re.search(r"stands ([\d.]+) positions back", asked)[1])
+    back = float(re.search(r"key ([\d.]+) positions back", asked)[1])
     halves = [math.log(2) * 2 ** (head + 1) for head in range(8)]      # head h of 8 has slope 2^-(h + 1)
     right = min(range(8), key=lambda head: abs(halves[head] - back))
     lessons.answer(at, "biases", words(at).index(f"Head {right}"))

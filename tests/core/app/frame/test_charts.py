@@ -15,15 +15,15 @@ from pages.embeddings import charts as embeddings
 
 def layered() -> alt.LayerChart:
     names = ["the", "cat", "sat"]
-    return embeddings.alike_by_depth(np.array([0.1, -0.5, 0.9]), names, {"A": names, "B": names}, "cosine", None,
-                                     "light", 1.0, 300)
+    return embeddings.alike_by_depth(np.array([0.1, -0.5, 0.9]), names, {"A": names, "B": names}, "cosine", "light",
+                                     1.0, 300)
 
 
 def test_a_table_is_named_by_its_place_and_written_once():
     chart, before = layered(), [layer.data for layer in layered().layer]
     tables = charts.take_tables(chart)
     names = [layer.data["name"] for layer in chart.layer]
-    assert sorted(set(names)) == list(tables) == [f"table_{i}" for i in range(4)] and len(names) == 9
+    assert sorted(set(names)) == list(tables) == [f"table_{i}" for i in range(3)] and len(names) == 7
     assert all(tables[name].equals(table) for name, table in zip(names, before)) and names.count("table_0") == 5
 
 
