@@ -321,7 +321,7 @@ def test_a_picture_that_stands_stays_until_the_teacher_asks(open_page, server, p
     teacher.keyboard.press("Escape")
     expect(teacher.locator(DESK)).to_be_hidden()            # also where a presenter's keys are listened for
     offer = teacher.locator(".strip.offer")
-    expect(offer).to_contain_text("Which two does it join first?")
+    expect(offer).to_contain_text("Which two in your text does it join first?")
     expect(teacher.locator(stage).get_by_text("has id")).to_be_visible()
     expect(page.locator("h1.question")).to_have_count(0)
     offer.get_by_role("button", name="Ask the phones").click()
