@@ -46,8 +46,8 @@ def test_chinese_costs_three_tokens_a_character():
 
 
 @claims("tokens.md", "0 is the end of text, then come 256 ids of single bytes, then one for each rule.",
-        "vocabulary_special: It stands for no text. It marks where a text begins or ends, a blank, what is unknown, or "
-        "who speaks in a chat.")
+        "vocabulary_special: It is no piece of text. It marks where a text begins or ends, a blank, what is unknown, "
+        "or who speaks in a chat.")
 def test_ids_follow_the_order_of_learning():
     tokenizer = run("").tokenizer
     without = [i for i in range(tokenizer.vocab_size) if not tokenizer.token_bytes(i)]
@@ -57,7 +57,7 @@ def test_ids_follow_the_order_of_learning():
         assert tokenizer.token_bytes(256 + rank) == left + right
 
 
-@claims("tokens.md", "Signs that stand for no text ({signs}), bytes, and merges")
+@claims("tokens.md", "Special tokens ({signs}), bytes, and merges")
 def test_the_vocabulary_adds_up():
     lines = messages.formulas(lessons.open_at("tokens", tokens_view="vocabulary"))
     assert "|V| = 4 + 253 + 3839 = 4096" in lines[0]
@@ -74,7 +74,7 @@ def test_the_places_of_bpe_and_unigram_count_and_prune():
 
 
 @claims("tokens.md", "So *lowest*, which is not among these words, becomes *low* and *est*.",
-        "*newest* stands six times and *widest* three times")
+        "*newest* occurs six times and *widest* three times")
 def test_the_textbooks_merges_cut_a_new_word():
     text = prose.load("tokens").section("textbook")
     bpe, words = segmentation.learn_bpe(text), segmentation.words_of(text)
