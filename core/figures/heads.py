@@ -57,17 +57,15 @@ def shares_of_sum(parts: np.ndarray, total: np.ndarray) -> np.ndarray:
     return parts.astype(np.float64) @ total / (total @ total or 1.0)
 
 
-Guess = tuple[float, str]       # where the reader's guess stands on the axis across, and what names it
 
 
 def scatter(table: pd.DataFrame, x: str, y: str, titles: tuple[str, str], domains: tuple[float, float], selected: str,
-            theme: str, scale: float, height: int, guess: Guess | None = None) -> alt.LayerChart:
+            theme: str, scale: float, height: int) -> alt.LayerChart:
     """A scatter of all heads over two of their measures; a click is the altair selection "picked" of the field "head".
 
     table: `statistics_table`. titles: of the two axes. domains: the largest value each axis shows, from 0. Heads whose
-    measure is NaN have no point. A guess past the axis's end lengthens it.
+    measure is NaN have no point.
     """
-    domains = (max(domains[0], guess[0] if guess else 0.0), domains[1])
     ink, page, text = style.colour("attention", theme, "ink"), style.colour("page", theme), style.colour("text", theme)
     data = pd.DataFrame({"head": table["head"], "x": table[x], "y": table[y], "chosen": table["head"] == selected})
     data = data.dropna(subset=["x", "y"])
@@ -81,7 +79,7 @@ def scatter(table: pd.DataFrame, x: str, y: str, titles: tuple[str, str], domain
     points = base.mark_circle(size=110, opacity=0.75, color=ink, stroke=page).encode(tooltip=tooltip).add_params(picked)
     ring = base.transform_filter("datum.chosen").mark_point(size=230, color=text, strokeWidth=2.5)
     names = base.mark_text(align="left", dx=9, dy=-7, color=text, fontSize=12 * scale).encode(text=alt.Text("label:N"))
-    return style.overlaid([points, ring, names, *guess_line(guess, theme, scale)], theme, scale, height)
+    return style.overlaid([points, ring, names], theme, scale, height)
 
 
 def singular_values(values: np.ndarray, rank: int, titles: tuple[str, str], name: str, theme: str, scale: float,
@@ -100,17 +98,6 @@ def singular_values(values: np.ndarray, rank: int, titles: tuple[str, str], name
         edge.mark_rule(strokeDash=[5, 4], strokeWidth=2, color=text),
         edge.mark_text(y=10, dx=6, align="left", fontWeight="bold", color=text,
                        fontSize=12 * scale).encode(text="name:N")], theme, scale, height)
-
-
-def guess_line(guess: Guess | None, theme: str, scale: float) -> list[alt.Chart]:
-    """A dashed line across a chart at the reader's guess, with its name; none without a guess."""
-    if guess is None:
-        return []
-    ink = style.colour("accent", theme, "ink")
-    base = alt.Chart(pd.DataFrame({"at": [guess[0]], "name": [guess[1]]})).encode(x="at:Q")
-    return [base.mark_rule(strokeDash=[5, 4], strokeWidth=2, color=ink),
-            base.mark_text(y=6, dx=4, align="left", fontWeight="bold", color=ink,
-                           fontSize=12 * scale).encode(text="name:N")]
 
 
 def product_latex(config: ModelConfig, i: int | str, j: int | str) -> str:
@@ -176,9 +163,9 @@ def candidates(before: np.ndarray, after: np.ndarray, most_moved: Sequence[int],
 
 
 def before_after(tokens: Sequence[str], before: np.ndarray, after: np.ndarray, titles: tuple[str, str, str], theme: str,
-                 scale: float, height: int, guess: Guess | None = None) -> alt.LayerChart:
+                 scale: float, height: int) -> alt.LayerChart:
     """Two probabilities a token, in the order given: before as an outlined bar, after as the filled bar inside it.
-    titles: of the axis, of before, of after. guess: of the first token's probability after.
+    titles: of the axis, of before, of after.
 
     The spec is constant, so that an update moves the bars in place.
     """
@@ -198,14 +185,7 @@ def before_after(tokens: Sequence[str], before: np.ndarray, after: np.ndarray, t
     values = base.mark_text(align="left", dx=6, color=text, fontSize=12 * scale).encode(
         x=alt.X("furthest:Q"), text=alt.Text("label:N")).transform_calculate(
             label="format(datum.before, '.3~g') + ' → ' + format(datum.after, '.3~g')")
-    layers = [hollow, full, room, values]
-    if guess is not None:
-        strong, own = style.colour("accent", theme, "ink"), data.iloc[:1].assign(at=guess[0], name=guess[1])
-        mark = alt.Chart(own).encode(x=alt.X("at:Q"), y=alt.Y("token:N", sort=None))
-        layers += [mark.mark_tick(thickness=3, bandSize=alt.RelativeBandSize(1), color=strong),
-                   mark.mark_text(dy=-15 * scale, fontWeight="bold", color=strong,
-                                  fontSize=12 * scale).encode(text=alt.Text("name:N"))]
-    return style.overlaid(layers, theme, scale, height)
+    return style.overlaid([hollow, full, room, values], theme, scale, height)
 
 
 def distinct(tokens: Sequence[str]) -> list[str]:

@@ -214,11 +214,9 @@ def _bands(groups: Sequence[str]) -> pd.DataFrame:
 
 
 def two_distributions(tokens: Sequence[str], before: np.ndarray, after: np.ndarray, names: tuple[str, str],
-                      axis_title: str, theme: str, scale: float = 1.0, height: int = 320,
-                      guess: tuple[float, str] | None = None) -> alt.LayerChart:
+                      axis_title: str, theme: str, scale: float = 1.0, height: int = 320) -> alt.LayerChart:
     """Next-token probabilities before and after a change, a pair of bars for each token: filled before, outlined
-    and dashed after. guess: what a reader expected of the first token after the change, and what names it. What is too
-    small for a bar has no exact number but in the tooltip.
+    and dashed after. What is too small for a bar has no exact number but in the tooltip.
     """
     if not len(tokens) == len(before) == len(after):
         raise ValueError(f"{len(tokens)} tokens have {len(before)} probabilities before and {len(after)} after.")
@@ -236,15 +234,7 @@ def two_distributions(tokens: Sequence[str], before: np.ndarray, after: np.ndarr
         strokeDash=kinds(alt.StrokeDash, "which", {"before": [1, 0], "after": [4, 3]}),
         tooltip=[*untitled("token", "name"), alt.Tooltip("p:Q", title="p", format=".6g")])
     labels = _token_names(frame[frame["which"] == "before"], theme, scale)
-    marks = []
-    if guess is not None:
-        own = alt.Chart(pd.DataFrame({"place": [0], "p": [guess[0]], "name": [guess[1]]})).encode(
-            x="p:Q", y=alt.Y("place:O", axis=None))
-        strong = colour("accent", theme, "ink")
-        marks = [own.mark_tick(thickness=3, bandSize=alt.RelativeBandSize(1), color=strong),
-                 own.mark_text(dy=-20 * scale, fontWeight="bold", color=strong,
-                               fontSize=12 * scale).encode(text="name:N")]
-    return framed(layered(bars, _numbers(base, theme, 11 * scale), labels, *marks), theme, scale, height=height)
+    return framed(layered(bars, _numbers(base, theme, 11 * scale), labels), theme, scale, height=height)
 
 
 def _written(p: float) -> str:
@@ -253,11 +243,8 @@ def _written(p: float) -> str:
 
 def growth_lines(lengths: dict[str, np.ndarray], names: dict[str, str], dashes: dict[str, list[int]],
                  meanings: dict[str, str], axis_titles: tuple[str, str],
-                 theme: str, scale: float = 1.0, height: int = 300,
-                 level: tuple[float, str] | None = None) -> alt.LayerChart:
-    """A quantity by depth for several models or runs: a labelled line each, with a dash pattern and a colour. level: a
-    value with a name, drawn as a dashed line across.
-    """
+                 theme: str, scale: float = 1.0, height: int = 300) -> alt.LayerChart:
+    """A quantity by depth for several models or runs: a labelled line each, with a dash pattern and a colour."""
     rows = [{"which": which, "name": names[which], "depth": depth,
              "value": float(value), "shown": readable(float(value))}
             for which, line in lengths.items() for depth, value in enumerate(line)]
@@ -278,8 +265,7 @@ def growth_lines(lengths: dict[str, np.ndarray], names: dict[str, str], dashes: 
         tooltip=tips(name=" ", depth=axis_titles[0], shown=axis_titles[1]))
     named = base.properties(data=ends).mark_text(align="left", dx=8, fontSize=13 * scale, fontWeight=600).encode(
         text=alt.Text("name:N"))
-    across = [] if level is None else _level(*level, axis_titles[1], theme, scale)
-    return framed(layered(*across, lines, points, named), theme, scale, height=height)
+    return framed(layered(lines, points, named), theme, scale, height=height)
 
 
 def left_line(points: np.ndarray, shares: np.ndarray, ends: tuple[str, str], names: dict[str, str],
@@ -309,12 +295,3 @@ def left_line(points: np.ndarray, shares: np.ndarray, ends: tuple[str, str], nam
         marks.mark_point(filled=True, size=110 * scale, color=ink, opacity=1),
         marks.mark_text(dy=16 * scale, fontSize=13 * scale, color=ink, font=MONO).encode(text="name:N")),
         theme, scale, height=height)
-
-
-def _level(value: float, name: str, axis_title: str, theme: str, scale: float) -> list[alt.Chart]:
-    """A dashed line across at a value, with its name above its left end."""
-    base = alt.Chart(pd.DataFrame({"value": [value], "name": [name]})).encode(y=alt.Y("value:Q", title=axis_title))
-    ink = colour("text", theme)
-    return [base.mark_rule(color=ink, strokeWidth=1.6 * scale, strokeDash=[6, 4]),
-            base.mark_text(align="left", baseline="bottom", dx=4, dy=-3, fontSize=12 * scale, fontWeight=600,
-                           color=ink).encode(x=alt.XValue(90), text=alt.Text("name:N"))]

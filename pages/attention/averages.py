@@ -13,8 +13,7 @@ from core.analysis.arrays import to_numpy
 from core.analysis.attention_steps import Steps, head_steps, tempered_weights
 from core.analysis.embeddings import principal_axes
 from core.app.base.markdown import code
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
-from core.app.frame.prediction import guess_of
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.frame.selection_controls import pick
 from core.app.state import Run, reader
 from core.app.state.run import selection
@@ -29,7 +28,7 @@ from pages.attention.shared import PREFIX, choice, keep, picked_block, read, sho
 
 PICTURE = f"{PREFIX}average"
 CHART, CHART_PRESENT = 300, 235     # pixels
-LEAST_CHANGE = 0.02          # of the mean cosine: below it two lines end at about the same height
+LEAST_CHANGE = 0.02          # of the mean cosine: below it tokens are about as alike as before
 LEAST_TOKENS = 3
 ASKED_TAU = 2.0              # the temperature of the question
 # The values that a head averages, on the plane of their two principal axes, their hull, and the output inside it.
@@ -66,18 +65,18 @@ def without_feed_forward(run: Run) -> Intervention | None:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """How alike the tokens are without the feed-forward parts."""
+    """Whether the tokens become more or less alike without the feed-forward parts."""
     if without_feed_forward(run) is None or len(run.tokens) < LEAST_TOKENS or read("average_part") != "average":
         return None
-    whole = float(stream_and_heads.mean_pairwise_cosine(stream_and_heads.stream(run.trace))[-1])
 
-    def truth(_guess: float) -> Truth:
-        without = float(alike(run)["without"][-1])
-        moved = without - whole
-        return Truth(round(without, 3), seen=2 if abs(moved) < LEAST_CHANGE else 0 if moved > 0 else 1,
-                     values={"without": readable(without)})
+    def truth(_: int) -> Truth:
+        lines = alike(run)
+        above = np.round(lines["without"] - lines["whole"], 3)        # one sees no smaller distance
+        crosses = (above > 0).any() and (above < 0).any()
+        return Truth(2 if abs(above[-1]) < LEAST_CHANGE else 0 if above[-1] > 0 else 1, seen=int(crosses),
+                     values={name: readable(float(line[-1])) for name, line in lines.items()})
 
-    return Prediction("averages", Number(0, 1, step=0.01), truth, {"n": len(run.tokens), "whole": readable(whole)})
+    return Prediction("averages", Options([*page.labels("guess_averages").values()]), truth, {"n": len(run.tokens)})
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -144,12 +143,10 @@ def _likeness_chart(page: Lesson, run: Run, likeness: dict[str, np.ndarray]) -> 
     st.markdown(page.label("likeness_title" if "without" in likeness else "likeness_none",
                            **{name: readable(float(line[-1])) for name, line in likeness.items()}))
     names = {name: page.label(f"likeness_{name}") for name in likeness}
-    guess = guess_of(page, "averages", run)
     chart = figures.growth_lines(likeness, names, {"whole": [1, 0], "without": [4, 3]},
                                  {"whole": "residual", "without": "attention"},
                                  (page.label("axis_blocks"), page.label("axis_likeness")), reader.theme(),
-                                 scale=reader.scale(), height=CHART_PRESENT if reader.present() else CHART,
-                                 level=None if guess is None else (guess, page.frame_words.label("before_mine")))
+                                 scale=reader.scale(), height=CHART_PRESENT if reader.present() else CHART)
     show(chart, "likeness")
     if not reader.present():
         st.caption(page.label("likeness_note"))

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from core.analysis import symmetries
 from core.app.base.markdown import code, escaped
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, cannot
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth, cannot
 from core.app.frame.selection_controls import pick
 from core.app.state import Run, reader
 from core.app.state.run import selection
@@ -65,7 +65,7 @@ class Panel:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """How many tokens would look mostly at themselves with one vector for both."""
+    """At what most tokens would look with one vector for both: at themselves, or at one and the same token."""
     n = len(run.token_ids)
     if (read("roles_part") != "symmetric" or n < LEAST_TOKENS or 8 * run.model.n_parameters > MOST_DOUBLE
             or run.model.config.qk_norm_joint):
@@ -73,12 +73,15 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
     chosen = selection(run)
     head = (chosen.layer, chosen.head)
 
-    def truth(_guess: float) -> Truth:
+    def truth(_: int) -> Truth:
         pair = compared(run, "keys", *head)
         own, alike = (one_vector.at_themselves(each) for each in (pair.before, pair.after))
-        return Truth(alike, seen=0 if alike > own else 1 if alike < own else 2, values={"own": own, "alike": alike})
+        at_one = int(pair.after.pattern.argmax(-1).bincount().max())
+        return Truth(0 if 2 * alike > n else 1 if 2 * at_one > n else 2,
+                     seen=0 if alike > own else 1 if alike < own else 2, values={"own": own, "alike": alike})
 
-    return Prediction("roles", Number(0, n), truth, {"head": head_name(*head), "n": n}, head)
+    return Prediction("roles", Options([*page.labels("guess_roles").values()]), truth,
+                      {"head": head_name(*head), "n": n}, head)
 
 
 def draw(page: Lesson, run: Run) -> Reading:

@@ -1,7 +1,5 @@
 // header: d_ks [D]; n; variance {mean, error} [D]; entropy, gradient {scaled: {mean, error}, unscaled: …} [D]; weights
 // {scaled, unscaled} [D][n];
-// guess: null or [place in d_ks, the largest weight that the reader expected there without the division], you: its
-// name;
 // heads: null or {d, variance, scaled, unscaled, names, picked}, one entry a head of the model; settings {d}; text.
 import { draw, fill, make, marked, setRange } from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
@@ -157,7 +155,6 @@ class Scaling {
     const frame = this.begin("softmax", fill(text.title_softmax, { n, scaled, unscaled }));
     const { svg, end, bottom } = frame;
     const height = (bottom - frame.top - 0.5 * em) / 2, step = (end - left) / n, every = Math.ceil((2 * em) / step);
-    const guess = this.guess?.[0] === this.at ? this.guess[1] : null;
     KINDS.forEach((kind, r) => {
       const base = frame.top + (r + 1) * height + (r ? 0.5 * em : 0), y = (v) => base - v * (height - 0.5 * em);
       for (const value of [0, 1]) this.level(frame, value, y(value));
@@ -168,9 +165,6 @@ class Scaling {
         draw("title", {}, bar, `${text[kind]}, ${k + 1}: ${significant(p, 4)}`);
       });
       words(svg, end, y(1) + 1.1 * em, text[kind], "sans strong", "end");
-      if (guess === null || kind === "scaled") return;
-      rule(svg, left, y(guess), end, y(guess), "guess");
-      words(svg, left + 4, y(guess) - 0.3 * em, this.you, "sans strong", "start");
     });
     for (let k = 0; k < n; k += every) words(svg, left + (k + 0.5) * step, bottom + 1.05 * em, k + 1);
     this.axisName(frame, fill(text.axis_keys, { n }));

@@ -11,8 +11,7 @@ from core.analysis import score_scaling
 from core.analysis.score_scaling import D_KS, Estimate, Experiment, HeadScaling
 from core.app.base.markdown import escaped
 from core.app.compute import cache
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
-from core.app.frame.prediction import guess_of
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run, reader
 from core.app.state.run import selection
 from core.components.lib.token_view import token_view
@@ -22,22 +21,24 @@ from pages.attention.shared import PREFIX, choice, keep, own_seed, read
 
 PICTURE = f"{PREFIX}scaling_picture"      # not the key of a setting
 KINDS = ("scaled", "unscaled")
+HALF = 0.5                                # of the weight
 HEAD_MEASURES = ("variance", "entropy_scaled", "entropy_unscaled")      # of a HeadScaling
 # Variance, softmax, entropy and gradient of scores by the width d_k, with and without ÷ √d_k, under one slider.
 _picture = token_view("attention_scaling", __file__)
 
 
 def predict(page: Lesson, run: Run) -> Prediction:
-    """How much of the weight one key takes where scores are not divided."""
+    """How the softmax shares out the weight where scores are not divided."""
     at, n, seed = place(), int(read("scaling_keys")), read("scaling_seed")
     d = D_KS[at]
 
-    def truth(_guess: float) -> Truth:
+    def truth(_: int) -> Truth:
         scaled, unscaled = (float(weights.max()) for weights in experiment(seed, n).example_weights(at))
-        return Truth(round(100 * unscaled, 1), seen=0 if unscaled > scaled else 1 if d == 1 else 2,
-                     values={"without": percent(unscaled), "with": percent(scaled)})
+        return Truth(2 if unscaled >= HALF else 0 if unscaled < 2 / n else 1, said=percent(unscaled),
+                     seen=0 if unscaled > scaled else 1 if d == 1 else 2,
+                     values={"without": percent(unscaled), "with": percent(scaled), "even": percent(1 / n)})
 
-    return Prediction("scaling", Number(0, 100, unit="%"), truth, {"n": n, "d": d, "even": percent(1 / n)},
+    return Prediction("scaling", Options([*page.labels("guess_scaling").values()]), truth, {"n": n, "d": d},
                       (seed, n, d))
 
 
@@ -51,9 +52,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         if not reader.present():
             st.markdown(_model_says(page, run, heads), width="stretch")
     results, at = experiment(read("scaling_seed"), int(read("scaling_keys"))), place()
-    guess = guess_of(page, "scaling", run, (read("scaling_seed"), results.n, D_KS[at]))
-    own = {"guess": None if guess is None else [at, guess / 100], "you": page.frame_words.label("before_mine")}
-    _picture(message(page, run, results, heads, at) | own, key=PICTURE, on_settings=lambda sent: _settled(run, sent))
+    _picture(message(page, run, results, heads, at), key=PICTURE, on_settings=lambda sent: _settled(run, sent))
     with_, without = (m.mean[at] for m in results.entropy)
     title = page.label("scaling_title", d=D_KS[at], n=results.n, variance=readable(results.variance.mean[at]),
                        scaled=readable(with_), unscaled=readable(without))

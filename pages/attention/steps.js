@@ -246,7 +246,6 @@ class Steps extends Instrument {
     this.strip(columns.k, places.query, this.query, reaches.qk, "q", this.open("k"));
     if (places.rest !== null) this.restRow();
     for (const item of this.items) this.row(item, item === picked);
-    this.markGuess();
     this.outRows();
     this.markComponent();
   }
@@ -319,18 +318,6 @@ class Steps extends Instrument {
     context.fillStyle = ink(meaning);
     context.fillRect(column.x, y + height * 0.22, bar * alpha, height * 0.56);
     this.number(alpha ? decimals(alpha) : "0", column, y);
-  }
-
-  /** What the reader expected of the largest weight: a dashed line across the weights. */
-  markGuess() {
-    const { guess, simple, context, theme: { ink }, layout: { columns: { softmax }, places, height }, s } = this;
-    if (guess === null || simple || !softmax || !this.open("softmax")) return;
-    const x = softmax.x + (guess / 100) * (softmax.w - 58 * s), top = places.keys[0];
-    stroke(context, ink("accent-ink"), 2, [4, 3]);
-    line(context, x, top, x, places.keys.at(-1) + height);
-    context.setLineDash([]);
-    this.font(11, true);
-    write(context, this.you, x, top - 7 * s, ink("accent-ink"), "center", { halo: ink("panel") });
   }
 
   row(item, picked) {

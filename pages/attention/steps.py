@@ -10,8 +10,7 @@ from core.analysis.arrays import to_numpy
 from core.analysis.attention_steps import Steps, head_steps, is_scaled, simple_steps
 from core.app.base import addresses
 from core.app.base.markdown import code
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
-from core.app.frame.prediction import guess_of
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run, reader
 from core.app.state.run import select, selection
 from core.components.lib.bytes import pack
@@ -30,6 +29,8 @@ from pages.attention.shared import PREFIX, STAGES, keep, picked_block, read
 WINDOW, WINDOW_PRESENT = 12, 7     # keys that are shown one by one
 BEHIND = 2                         # of these, keys after the query, which the mask hides
 LEAST_KEYS, HALF = 3, 0.5          # of a question about a row's largest weight; half of the row's weight
+LEAST_QUERY = 2                    # with this many tokens before it: itself, the one before and the first differ
+ELSEWHERE = 3                      # the option of a question: none of these three
 EVEN = 1.5                         # times the share that every key would have: below it a row is even
 TERMS = 3             # written-out terms of a sum
 KEPT = ("step", "key", "component", "variant")
@@ -40,27 +41,22 @@ _picture = instrument("attention_steps", __file__)
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """How large the largest weight of the picked query is."""
+    """At what kind of place the picked query puts its largest weight: on itself, on the token before, on the first."""
     chosen = selection(run)
-    row = run.trace.blocks[chosen.layer].allowed[chosen.position]
-    n, state = int(row.sum()), state_of(run)
-    if n < LEAST_KEYS or read("variant") != "head":
+    i, name = chosen.position, head_name(chosen.layer, chosen.head)
+    n = int(run.trace.blocks[chosen.layer].allowed[i].sum())
+    if n < LEAST_KEYS or i < LEAST_QUERY or read("variant") != "head":
         return None
 
-    def truth(_guess: float) -> Truth:
-        weights = run.trace.blocks[chosen.layer].pattern[chosen.head, chosen.position]
+    def truth(_: int) -> Truth:
+        weights = run.trace.blocks[chosen.layer].pattern[chosen.head, i]
         most, best = float(weights.max()), int(weights.argmax())
-        return Truth(round(100 * most, 1), seen=0 if most >= HALF else 2 if most < EVEN / n else 1,
-                     values={"key": run.tokens[best], "share": percent(most)})
+        return Truth({i: 0, i - 1: 1, 0: 2}.get(best, ELSEWHERE), said=percent(most),
+                     seen=0 if most >= HALF else 2 if most < EVEN / n else 1,
+                     values={"key": run.tokens[best], "share": percent(most), "even": percent(1 / n)})
 
-    return Prediction("steps", Number(0, 100, unit="%"), truth,
-                      {"head": state[0], "token": run.tokens[chosen.position], "n": n, "even": percent(1 / n)}, state)
-
-
-def state_of(run: Run) -> tuple[str, int]:
-    """The head and the query that are picked."""
-    chosen = selection(run)
-    return head_name(chosen.layer, chosen.head), chosen.position
+    return Prediction("steps", Options([*page.labels("guess_steps").values()]), truth,
+                      {"head": name, "token": run.tokens[i], "n": n}, (name, i))
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -156,7 +152,6 @@ def _message(page: Lesson, run: Run, both: dict[str, Steps], keys: range) -> tup
     arrays = vectors(block, weights, both["head"], chosen.head, chosen.position, keys)
     arrays |= {f"rest_{name}": carried.astype(np.float32) for name, (_, carried) in rest.items()}
     header = {
-        "guess": guess_of(page, "steps", run, state_of(run)), "you": page.frame_words.label("before_mine"),
         "labels": words(page, config, chosen.layer), "present": reader.present(),
         "settings": {name: read(name) for name in KEPT},
         "chosen": {name: getattr(chosen, name) for name in ("layer", "head", "position")},

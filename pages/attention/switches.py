@@ -14,8 +14,7 @@ from core.analysis.arrays import to_numpy
 from core.analysis.stream_and_heads import Effect
 from core.app.base.markdown import code, escaped
 from core.app.compute import cache
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
-from core.app.frame.prediction import guess_of
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.frame.selection_controls import pick
 from core.app.state import Run, reader
 from core.app.state.run import read as read_text
@@ -36,6 +35,7 @@ TRAINED = {"dot": "positions-learned", "multiplicative": "scores-multiplicative"
 SHOWN, SHOWN_PRESENT = 7, 4    # candidates in the paired bars
 CHART, CHART_PRESENT = 290, 265     # height of a chart in pixels
 SEEN_CHANGE = 0.05            # of a probability: what one sees in a bar
+OTHER = 3                     # the option of the question: another token leads
 ASKED_WINDOW = 4              # keys of the question's sliding window
 
 
@@ -66,22 +66,25 @@ def is_random(run: Run) -> bool:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """What is left of the likeliest token's probability once the switches are thrown."""
+    """Whether the likeliest token stays so once the switches are thrown, and how probable it is then."""
     change, position = switched(run), selection(run).position
     if change == Intervention() or len(run.token_ids) < 2 or not run.has_head:
         return None
     p = next_tokens(run.trace.logits[position])
     top = int(p.argmax())
 
-    def truth(_guess: float) -> Truth:
-        after = float(next_tokens(run.trace_with(change).logits[position])[top])
-        moved = after - float(p[top])
-        return Truth(round(100 * after, 1), seen=0 if abs(moved) < SEEN_CHANGE else 1 if moved < 0 else 2,
-                     values={"after": percent(after)})
+    def truth(_: int) -> Truth:
+        q = next_tokens(run.trace_with(change).logits[position])
+        now, moved = int(q.argmax()), float(q[top] - p[top])
+        seen = 0 if abs(moved) < SEEN_CHANGE else 1 if moved < 0 else 2
+        return Truth(seen if now == top else OTHER, said=percent(float(q[now])), seen=seen,
+                     values={"after": percent(float(q[top])), "now": run.tokenizer.visible(now),
+                             "p": percent(float(q[now]))})
 
     values = {"token": run.tokens[position], "top": run.tokenizer.visible(top), "before": percent(float(p[top])),
               "what": "; ".join(_asked(page, change))}
-    return Prediction("switches", Number(0, 100, unit="%"), truth, values, (change, position))
+    return Prediction("switches", Options([*page.labels("guess_switches").values()]), truth, values,
+                      (change, position))
 
 
 def _asked(page: Lesson, change: Intervention) -> list[str]:
@@ -108,7 +111,7 @@ def draw(page: Lesson, run: Run) -> Reading:
                              SHOWN_PRESENT if reader.present() else SHOWN)
     compared = pd.DataFrame({"token": [run.tokenizer.visible(int(i)) for i in ids], "before": p[ids], "after": q[ids]})
     with _patterns(page, run, change, traces):
-        _bars(page, compared, guess_of(page, "switches", run, (change, position)))
+        _bars(page, compared)
     page.note(_note(page, run, change))
     return Reading(_lines(page, run, change, effect), question(page, run),
                    [attention.dot_product_scores, attention.multiplicative_scores, attention.additive_scores,
@@ -159,13 +162,12 @@ def _patterns(page: Lesson, run: Run, change: Intervention, traces: dict[str, Tr
     return last
 
 
-def _bars(page: Lesson, compared: pd.DataFrame, guess: float | None) -> None:
-    """Draw the probabilities of some next tokens before and after. guess: the reader's, in percent."""
+def _bars(page: Lesson, compared: pd.DataFrame) -> None:
+    """Draw the probabilities of some next tokens before and after."""
     st.caption(page.label("bars_caption"))
     show(two_distributions(compared.token.tolist(), compared.before.to_numpy(), compared.after.to_numpy(),
                            (page.label("bars_before"), page.label("bars_after")), page.label("bars_axis"),
-                           reader.theme(), reader.scale(), CHART_PRESENT if reader.present() else CHART,
-                           None if guess is None else (guess / 100, page.frame_words.label("before_mine"))),
+                           reader.theme(), reader.scale(), CHART_PRESENT if reader.present() else CHART),
          "switches_bars")
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 import torch
 
 from core.analysis.attention_steps import Steps, simple_steps
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run, reader
 from core.components.lib.bytes import pack
 from core.components.lib.instrument import instrument
@@ -20,6 +20,7 @@ from pages.attention.shared import PREFIX, keep, read
 POINTS = ((1.6, 0.4), (-0.8, 1.4), (1.2, 1.0))
 REACH, DIGITS = 2.5, 1              # of a number of a vector
 N, LAST = len(POINTS), len(POINTS) - 1
+EQUAL = 1e-6                        # weights that differ by less are equal but for rounding
 MATRICES = {"W_Q": ((0.0, 1.0), (-1.0, 0.0)), "W_K": ((1.0, 0.5), (0.0, 1.0)), "W_V": ((0.5, 0.0), (0.5, 1.0))}
 PICTURE = f"{PREFIX}three"
 SYMBOLS = {"off": ("x", "x", "x"), "on": ("q", "k", "v")}       # of the query, the keys and the values
@@ -58,18 +59,22 @@ def calculated(vectors: tuple[tuple[float, ...], ...], weights: str) -> Steps:
     return Steps(Q[LAST], K, V, products, products / math.sqrt(K.shape[-1]), torch.zeros(N), seen)
 
 
-def predict(page: Lesson, run: Run) -> Prediction:
-    """How much weight the third vector gives itself."""
-    vectors, weights = points(), read("three_weights")
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """To which of the vectors the third one gives most; asked without weights, where the products can be worked out."""
+    vectors = points()
+    if read("three_weights") == "on":
+        return None
 
-    def truth(_guess: float) -> Truth:
-        alpha = calculated(vectors, weights).weights
-        own, most = float(alpha[LAST]), int(alpha.argmax())
-        return Truth(round(100 * own, 1), seen=0 if most == LAST and own >= 0.5 else 1 if most == LAST else 2,
+    def truth(_: int) -> Truth:
+        alpha = calculated(vectors, "off").weights
+        own, most = float(alpha[LAST]), float(alpha.max())
+        best = [j for j, weight in enumerate(alpha.tolist()) if weight > most - EQUAL]
+        return Truth(best[0] if len(best) == 1 else N, said=percent(most),
+                     seen=2 if best != [LAST] else 0 if own >= 0.5 else 1,
                      values={"own": percent(own), "others": percent(1 - own)})
 
     places = {f"x{j + 1}": written(vector) for j, vector in enumerate(vectors)}
-    return Prediction("three", Number(0, 100, unit="%"), truth, places, (vectors, weights))
+    return Prediction("three", Options([*page.labels("guess_three").values()]), truth, places, vectors)
 
 
 def draw(page: Lesson, run: Run) -> Reading:

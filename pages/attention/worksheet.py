@@ -58,7 +58,7 @@ def predict(page: Lesson, run: Run) -> Prediction:
     """How many of the weights the mask makes 0."""
     width = int(read("sheet_width"))
 
-    def truth(_guess: float) -> Truth:
+    def truth(_: float) -> Truth:
         hidden = int((solved(read("sheet_seed"), width).steps["weights"] == 0).sum())
         return Truth(hidden, seen=0 if width < D else 1, values={"hidden": hidden})
 

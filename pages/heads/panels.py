@@ -1,6 +1,6 @@
 """The panels beside the wall: one head large, what each head does, heads changed, two prompts, rollout.
 
-Where a guess about the picture is a place or a number in it, the picture marks it.
+Where a guess about the picture is a place in it, the picture marks it.
 """
 import math
 import time
@@ -84,10 +84,8 @@ def what_they_do(page: Lesson, run: Run, pair: Pair) -> None:
     # a projector has no room for the measures' names beside the axes; the controls above say them
     titles = tuple(page.label(f"axis_{axis}" if reader.present() else f"measure_{name}") for axis, name in
                    (("x", x), ("y", y)))
-    guess = guess_of(page, "roles", run, (x, y))
     chart = figures.scatter(table, x, y, titles, tuple(axis_end(patterns.measures[name]) for name in (x, y)), pair.name,
-                            reader.theme(), reader.scale(), CHART + 50,
-                            None if guess is None else (guess / 100, page.frame_words.label("before_mine")))
+                            reader.theme(), reader.scale(), CHART + 50)
     charts.show(chart, f"{PREFIX}scatter", on_select=_pick_point, selection_mode="picked")
 
 
@@ -119,10 +117,8 @@ def change(page: Lesson, run: Run, pair: Pair) -> None:
                           before=probability(p[first]), after=probability(q[then]))
     st.markdown(f"**{title}**")
     titles = tuple(page.label(f"change_{name}") for name in ("axis", "before", "after"))
-    guess = guess_of(page, "change", run, (change_now(), pair.query))
     chart = figures.before_after([run.tokenizer.visible(int(i)) for i in ids], p[ids], q[ids], titles, reader.theme(),
-                                 reader.scale(), CHART + 50 * reader.present(),
-                                 None if guess is None else (guess / 100, page.frame_words.label("before_mine")))
+                                 reader.scale(), CHART + 50 * reader.present())
     charts.show(chart, f"{PREFIX}before_after")
 
 
@@ -205,7 +201,8 @@ def rollout(page: Lesson, run: Run, pair: Pair) -> None:
     hand = routes.hand(ROLLOUT, "block", page.label("rollout_block"), (0, n_layers - 1), 1, shown.block,
                        rollout_question(run, pair.query)) if n_layers > 1 else None
     _view(page, shown.values, patterns_of(run).allowed, run.tokens, "rollout", shown.title(page.words, run),
-          page.label("rollout_label"), picked=shown.picked, on_pick=_pick, hand=hand, on_hand=_follow)
+          page.label("rollout_label"), picked=shown.picked, on_pick=_pick, hand=hand, on_hand=_follow,
+          guess=_guessed(guess_of(page, "rollout", run, pair.query), pair.query))
 
 
 def _follow(block: float) -> None:

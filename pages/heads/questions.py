@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from core.app.frame import Lesson, Number, Place, Prediction, Truth
+from core.app.frame import Lesson, Options, Place, Prediction, Truth
 from core.app.state import Run
 from core.figures.heads import LEAST_SHARE, ROLES, head_name, roles, shares_of_sum
 from core.figures.numbers import percent
@@ -14,6 +14,8 @@ from pages.heads.shared import Pair, change_now, patterns_of, picked_pair, read,
 LEAST_KEYS = 3        # from which one can be picked
 HALF = 0.5            # of a row's weight
 SEEN_CHANGE = 0.05    # of a probability: what one sees in a bar
+OTHER = 3             # the option of that question: another token leads
+NEARLY_ALL = 0.8      # of a head's attention
 EVEN = 1.5            # times the share that every key would have: a row whose largest weight is below is even
 MOST_NAMED = 4        # changed heads that the question names one by one
 
@@ -27,20 +29,29 @@ def of(page: Lesson, run: Run, panel: str) -> Prediction | None:
     return ask(page, run, picked_pair(run))
 
 
+def options(page: Lesson, name: str) -> Options:
+    """The options of a question: the labels `guess_<name>_…`, in their order."""
+    return Options([*page.labels(f"guess_{name}").values()])
+
+
 def _wall(page: Lesson, run: Run, pair: Pair) -> Prediction | None:
-    """How many heads look mostly at the first token."""
+    """Which habit most heads have: to look at the token before, at the first one, at or after an earlier copy."""
     if run.is_encoder:
         return None
     n_all = run.model.config.n_layers * run.model.config.n_heads
 
-    def truth(_guess: float) -> Truth:
+    def truth(_: int) -> Truth:
         named = roles(patterns_of(run).measures)
-        start, previous = (int((named == role).sum()) for role in ("first_token", "previous_token"))
-        return Truth(start, seen=0 if start > previous else 1 if start < previous else 2,
-                     values={"start": start, "least": percent(LEAST_SHARE)})
+        previous, start, *copies = (int((named == role).sum()) for role in
+                                    ("previous_token", "first_token", "induction", "duplicate_token"))
+        counts = [previous, start, sum(copies)]
+        leads = counts.count(max(counts)) == 1
+        return Truth(int(np.argmax(counts)) if leads else len(counts), seen=0 if 2 * sum(counts) > n_all else 1,
+                     values={"previous": previous, "start": start, "copies": sum(copies)})
 
     first = page.label("first_mark" if run.tokenizer.begin else "first_word", token=run.tokens[0])
-    return Prediction("wall", Number(0, n_all), truth, {"n": n_all, "first": first})
+    return Prediction("wall", options(page, "wall"), truth,
+                      {"n": n_all, "first": first, "least": percent(LEAST_SHARE)})
 
 
 def _head(page: Lesson, run: Run, pair: Pair) -> Prediction | None:
@@ -62,47 +73,49 @@ def _head(page: Lesson, run: Run, pair: Pair) -> Prediction | None:
 
 
 def _habits(page: Lesson, run: Run, pair: Pair) -> Prediction | None:
-    """How much of its attention the head puts there that does most of what the axis across measures."""
+    """Whether the head that does most of what the axis across measures does hardly anything else."""
     x, y = read("x"), read("y")
     measures = patterns_of(run).measures
     if x not in ROLES or x not in measures or any(np.isnan(measures[name]).all() for name in (x, y)):
         return None
     values = measures[x]
 
-    def truth(_guess: float) -> Truth:
+    def truth(_: int) -> Truth:
         layer, head = divmod(int(np.nanargmax(values)), values.shape[1])
-        middle = axis_end(values) / 2
+        middle, most = axis_end(values) / 2, float(values[layer, head])
         left, right = int((values < middle).sum()), int((values > middle).sum())
-        return Truth(hundredths(values[layer, head]), seen=0 if left > right else 1 if right > left else 2,
-                     values={"head": head_name(layer, head), "share": percent(values[layer, head]), "left": left,
-                             "right": right})
+        return Truth(0 if most >= NEARLY_ALL else 1 if most >= HALF else 2, said=percent(most),
+                     seen=0 if left > right else 1 if right > left else 2,
+                     values={"head": head_name(layer, head), "share": percent(most), "left": left, "right": right})
 
-    return Prediction("roles", Number(0, 100, unit="%"), truth,
+    return Prediction("roles", options(page, "roles"), truth,
                       {"n": values.size, "place": page.label(f"place_{x}")}, (x, y))
 
 
 def _written(page: Lesson, run: Run, pair: Pair) -> Prediction | None:
-    """How much of what the block's heads write together the picked head makes up."""
-    n_heads = run.model.config.n_heads
+    """Whether the head of the block that looks most sharply also makes up most of what its heads write together."""
+    n_heads, rows = run.model.config.n_heads, patterns_of(run).values[pair.layer, :, pair.query]        # (h, N)
     if n_heads < 2:
         return None
+    sharpest, key = divmod(int(rows.argmax()), rows.shape[1])
 
-    def truth(_guess: float) -> Truth:
+    def truth(_: int) -> Truth:
         block = run.trace.blocks[pair.layer]
         shares = shares_of_sum(block.head_contribution[:, pair.query].float().cpu().numpy(),
                                block.attn_out[pair.query].float().cpu().numpy())
-        most = int(shares.argmax())
-        return Truth(hundredths(shares[pair.head]), seen=int((shares < 0).any()),
-                     values={"share": percent(shares[pair.head]), "most": percent(shares[most]),
+        most, own = int(shares.argmax()), float(shares[sharpest])
+        return Truth(2 if own < 0 else 0 if most == sharpest else 1, seen=int((shares < 0).any()),
+                     values={"share": percent(own), "most": percent(shares[most]),
                              "other": head_name(pair.layer, most)})
 
-    return Prediction("write", Number(-20, 100, unit="%"), truth,
-                      {"head": pair.name, "block": pair.layer, "h": n_heads, "token": run.tokens[pair.query],
-                       "even": percent(1 / n_heads)}, (pair.name, pair.query))
+    return Prediction("write", options(page, "write"), truth,
+                      {"head": head_name(pair.layer, sharpest), "block": pair.layer, "h": n_heads,
+                       "token": run.tokens[pair.query], "key": run.tokens[key],
+                       "look": percent(float(rows[sharpest, key]))}, (pair.layer, pair.query))
 
 
 def _changed(page: Lesson, run: Run, pair: Pair) -> Prediction | None:
-    """What is left of the likeliest token's probability after the reader's change."""
+    """Whether the likeliest token stays so after the reader's change, and how probable it is then."""
     change = change_now()
     heads = change.heads(run)
     if not heads or not run.has_head:
@@ -111,19 +124,20 @@ def _changed(page: Lesson, run: Run, pair: Pair) -> Prediction | None:
     top = int(probs.argmax())
     before = float(probs[top])
 
-    def truth(_guess: float) -> Truth:
-        logits = run.trace_with(change.intervention(run)).logits[pair.query]
-        after = float(torch.softmax(logits.double(), -1)[top])
-        moved = after - before
-        return Truth(hundredths(after), seen=0 if abs(moved) < SEEN_CHANGE else 1 if moved < 0 else 2,
-                     values={"after": percent(after)})
+    def truth(_: int) -> Truth:
+        after = torch.softmax(run.trace_with(change.intervention(run)).logits[pair.query].double(), -1)
+        now, moved = int(after.argmax()), float(after[top]) - before
+        seen = 0 if abs(moved) < SEEN_CHANGE else 1 if moved < 0 else 2
+        return Truth(seen if now == top else OTHER, said=percent(float(after[now])), seen=seen,
+                     values={"after": percent(float(after[top])), "now": run.tokenizer.visible(now),
+                             "p": percent(float(after[now]))})
 
     which = (page.label("asked_one", heads=head_name(*heads[0])) if len(heads) == 1
              else page.label("asked_few", heads=", ".join(head_name(*head) for head in heads))
              if len(heads) <= MOST_NAMED else page.label("asked_many", n=len(heads)))
     values = {"token": run.tokens[pair.query], "top": run.tokenizer.visible(top), "before": percent(before),
               "heads": which, "done": page.label(f"asked_{change.action}", factor=f"{change.factor:g}")}
-    return Prediction("change", Number(0, 100, unit="%"), truth, values, (change, pair.query))
+    return Prediction("change", options(page, "change"), truth, values, (change, pair.query))
 
 
 def _elsewhere(page: Lesson, run: Run, pair: Pair) -> Prediction | None:
@@ -149,19 +163,18 @@ def _elsewhere(page: Lesson, run: Run, pair: Pair) -> Prediction | None:
 
 
 def _rollout(page: Lesson, run: Run, pair: Pair) -> Prediction | None:
-    """How much of a token is still its own after all blocks."""
+    """From which token the largest part of the picked one has come after all blocks."""
     n_layers, i = run.model.config.n_layers, pair.query
-    if n_layers < 2 or i == 0:
+    keys = range(len(run.token_ids) if run.is_encoder else i + 1)
+    if n_layers < 2 or len(keys) < LEAST_KEYS:
         return None
 
-    def truth(_guess: float) -> Truth:
+    def truth(guess: int) -> Truth:
         first, last = (rollout_of(run)[block, i] for block in (0, n_layers - 1))
-        return Truth(hundredths(last[i]), seen=int(first.argmax() == last.argmax()),
-                     values={"first": percent(float(first[i])), "last": percent(float(last[i]))})
+        key = int(last.argmax())
+        return Truth(key, said=percent(float(last[key])), own=percent(float(last[guess])),
+                     seen=int(first.argmax() == key),
+                     values={"key": run.tokens[key], "share": percent(float(last[key])),
+                             "first": percent(float(first[i])), "last": percent(float(last[i]))})
 
-    return Prediction("rollout", Number(0, 100, unit="%"), truth, {"n": n_layers, "token": run.tokens[i]}, i)
-
-
-def hundredths(share: float) -> float:
-    """A share as the number that the slider would show, in percent to one decimal."""
-    return round(100 * float(share), 1)
+    return Prediction("rollout", Place(run.tokens, [*keys]), truth, {"n": n_layers, "token": run.tokens[i]}, i)
