@@ -51,7 +51,7 @@ def _wall(page: Lesson, run: Run, pair: Pair) -> Prediction | None:
 
     first = page.label("first_mark" if run.tokenizer.begin else "first_word", token=run.tokens[0])
     return Prediction("wall", options(page, "wall"), truth,
-                      {"n": n_all, "first": first, "least": percent(LEAST_SHARE)})
+                      {"n": n_all, "first": first, "least": f"{100 * LEAST_SHARE:g}\u00a0%"})
 
 
 def _head(page: Lesson, run: Run, pair: Pair) -> Prediction | None:

@@ -11,7 +11,7 @@ from core.analysis import contributions
 from core.analysis.contributions import Contributions, Part
 from core.app.base.markdown import code
 from core.app.compute import growing_results
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.frame.selection_controls import pick
 from core.app.state import Run, reader
 from core.figures import residual_stream as figures
@@ -41,22 +41,23 @@ SUBLAYERS = {"attention": ("head", "attention bias", "attention norm bias"),
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """Which share of the parts argues against the token that the model finds most probable."""
+    """How many of the parts argue against the likeliest token: none, few, many or most."""
     if not run.own_ids:
         return None
     position, by_sublayer = reader.selection().position, read("detail") == "sublayers"
     target = target_token(run, position)
 
-    def truth(_: float) -> Truth:
+    def truth(_: int) -> Truth:
         rows = _rows(page, contributions_of(run, position, target), by_sublayer)
         values = np.array([row["value"] for row in rows])
         most = rows[int(np.abs(values).argmax())]
         against = int((values < 0).sum())
-        return Truth(round(100 * against / len(values)), seen={"attention": 0, "mlp": 1}.get(most["meaning"], 2),
+        answer = sum((against > 0, 4 * against >= len(values), 2 * against > len(values)))
+        return Truth(answer, seen={"attention": 0, "mlp": 1}.get(most["meaning"], 2),
                      values={"against": against, "n": len(values), "up": readable(values[values > 0].sum()),
                              "down": readable(-values[values < 0].sum()), "sum": readable(values.sum())})
 
-    return Prediction("contributions", Number(0, 100, unit="%"), truth,
+    return Prediction("contributions", Options([*page.labels("guess_contributions").values()]), truth,
                       {"target": run.tokenizer.visible(target), "token": run.tokens[position]})
 
 

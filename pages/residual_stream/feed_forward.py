@@ -8,7 +8,7 @@ import torch
 from core.analysis import contributions
 from core.analysis.arrays import to_numpy
 from core.app.base.markdown import code
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, cannot
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth, cannot
 from core.app.frame.selection_controls import pick
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
@@ -30,18 +30,19 @@ _picture = token_view("residual_neurons", __file__)
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """Which share of the block's neurons fires at the picked token."""
+    """How many of the block's neurons fire at the picked token: none, few, many or most."""
     layer, position = layer_of(run), reader.selection().position
     if not run.own_ids or run.trace.blocks[layer].mlp_pre is None:
         return None
     pre, token = to_numpy(run.trace.blocks[layer].mlp_pre[position]), run.tokens[position]
 
-    def truth(_: float) -> Truth:
-        n = int((pre > 0).sum())
-        return Truth(round(100 * n / len(pre)), seen=0 if 2 * n < len(pre) else 1,
+    def truth(_: int) -> Truth:
+        n, limits = int((pre > 0).sum()), (1, len(pre) / 4, 3 * len(pre) / 4)
+        return Truth(sum(n >= limit for limit in limits), seen=0 if 2 * n < len(pre) else 1,
                      values={"firing": n, "share": readable(100 * n / len(pre), 2), "silent": len(pre) - n})
 
-    return Prediction("mlp", Number(0, 100, unit="%"), truth, {"token": token, "block": layer, "n": len(pre)})
+    return Prediction("mlp", Options([*page.labels("guess_mlp").values()]), truth,
+                      {"token": token, "block": layer, "n": len(pre)})
 
 
 def layer_of(run: Run) -> int:

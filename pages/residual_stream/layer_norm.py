@@ -8,7 +8,7 @@ from core.analysis.arrays import to_numpy
 from core.analysis.norm_inputs import norm_input, norm_places
 from core.analysis.stream_and_heads import Standardised, standardise
 from core.app.base.markdown import code, unmarked
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.frame.charts import screen_taken
 from core.app.frame.selection_controls import picked_norm
 from core.app.state import Run, reader
@@ -19,26 +19,34 @@ from core.model.norms import Norm
 from pages.residual_stream.charts import vector_bars
 from pages.residual_stream.shared import PREFIX, SETTINGS, choice, keep, look, read, show
 
+ALIKE = 1.05            # the ratio up to which two lengths count as alike
+
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """How long a vector is after its mean is taken off and it is divided by its deviation."""
+    """Which of two tokens' vectors, a short and a long one, is longer once each is divided by its deviation."""
     place = read("norm_where")
-    if read("norm_view") != "vector" or place not in norm_places(run.model.config):
+    if read("norm_view") != "vector" or place not in norm_places(run.model.config) or len(run.token_ids) < 2:
         return None
     selected, kind = reader.selection(), run.model.config.norm
     matrix, norm = norm_input(run.model, run.trace, place, selected.layer)
-    x = matrix[selected.position].double()
+    X = matrix.double()
+    lengths = X.norm(dim=-1)
+    pair = selected.position, int((lengths / lengths[selected.position]).log().abs().argmax())
+    short, long = sorted(pair, key=lengths.__getitem__)
 
-    def truth(_: float) -> Truth:
-        mean, std = normalisation.norm_statistics(x, kind, norm.epsilon)
-        length = float(((x - mean) / std).norm())
-        return Truth(float(f"{length:.3g}"), values={"length": readable(length), "root": readable(len(x) ** 0.5),
-                                                     "after": readable(float(norm(x.float(), kind).norm()))})
+    def truth(_: int) -> Truth:
+        mean, std = normalisation.norm_statistics(X, kind, norm.epsilon)
+        normed = ((X - mean) / std).norm(dim=-1)
+        ratio = float(normed[long] / normed[short])
+        return Truth(1 if 1 / ALIKE < ratio < ALIKE else 0 if ratio > 1 else 2,
+                     values={"after_short": readable(float(normed[short])), "after_long": readable(float(normed[long])),
+                             "root": readable(X.shape[1] ** 0.5)})
 
     rms = "_rms" if kind == "rmsnorm" else ""
-    return Prediction("norm", Number(0.01, 100, log=True), truth, {
-        "what": page.label(f"norm_does{rms}"), "d": len(x), "token": run.tokens[selected.position],
-        "before": readable(float(x.norm()))})
+    return Prediction("norm", Options([*page.labels("guess_norm").values()]), truth, {
+        "what": page.label(f"norm_does{rms}"), "d": X.shape[1],
+        **{name: run.tokens[at] for name, at in (("short", short), ("long", long))},
+        **{f"{name}_length": readable(float(lengths[at])) for name, at in (("short", short), ("long", long))}})
 
 
 def draw(page: Lesson, run: Run) -> Reading:

@@ -12,9 +12,8 @@ from core.analysis.arrays import to_numpy
 from core.analysis.contributions import LensReading
 from core.app.base.markdown import code, unmarked
 from core.app.compute import growing_results
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.frame.charts import screen_taken
-from core.app.frame.prediction import guess_of
 from core.app.state import Run, reader
 from core.components import declare
 from core.components.lib.bytes import pack
@@ -30,6 +29,7 @@ from pages.residual_stream.shared import (
     keep,
     short_depth_names,
     show,
+    stretch,
     target_token,
     unembedding_name,
 )
@@ -48,20 +48,23 @@ _lens_guesses = declare("lens_guesses", HERE / "lens_guesses.js", html='<ol clas
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """After how many blocks the best guess at the token that is asked about is the final one."""
+    """Where in the model the best guess at the token that is asked about becomes the final one: before the first block,
+    in the first half, in the second, in the last block.
+    """
     n_layers = run.model.config.n_layers
     if not run.own_ids or n_layers < LEAST_BLOCKS:
         return None
 
-    def truth(_: float) -> Truth:
+    def truth(_: int) -> Truth:
         read, visible = _read(run), run.tokenizer.visible
         ids = read.token_ids[:, run.asked].tolist()
         changes = sum(one != next_one for one, next_one in zip(ids, ids[1:]))
-        return Truth(settled_after(ids), seen={0: 2, 1: 1}.get(changes, 0), values={
-            "first": visible(ids[0]), "last": visible(ids[-1]), "settled": settled_after(ids),
+        settled = settled_after(ids)
+        return Truth(stretch(settled, n_layers, 0), seen={0: 2, 1: 1}.get(changes, 0), values={
+            "first": visible(ids[0]), "last": visible(ids[-1]), "settled": settled,
             "end": probability(float(read.probs[-1, run.asked]))})
 
-    return Prediction("lens", Number(0, n_layers, unit=page.label("unit_blocks"), near=0), truth,
+    return Prediction("lens", Options([*page.labels("guess_lens").values()]), truth,
                       {"token": run.tokens[run.asked], "n_layers": n_layers})
 
 
@@ -73,7 +76,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     title = _title(page, run, reading, depth, position)
     grid, beside = st.columns([7, 3])
     with grid:
-        _grid(page, run, reading, depth, title, guess_of(page, "lens", run))
+        _grid(page, run, reading, depth, title)
     with beside:
         page.named_token(run, position)
         target = target_token(run, position)
@@ -99,8 +102,7 @@ def _read(run: Run) -> LensReading:
                                 lambda value: sum(t.nbytes for t in vars(value).values()))
 
 
-def _grid(page: Lesson, run: Run, reading: LensReading, depth: int, title: str, guess: float | None) -> None:
-    mine = None if guess is None else (round(guess), run.asked, page.frame_words.label("before_mine"))
+def _grid(page: Lesson, run: Run, reading: LensReading, depth: int, title: str) -> None:
     ids, visible = reading.token_ids.cpu().numpy(), run.tokenizer.visible
     right = np.array(run.token_ids if run.is_encoder else [*run.token_ids[1:], -1])
     n_layers, scale = run.model.config.n_layers, reader.scale()
@@ -108,7 +110,7 @@ def _grid(page: Lesson, run: Run, reading: LensReading, depth: int, title: str, 
         to_numpy(reading.probs), texts=np.vectorize(visible, otypes=[str])(ids), marks=ids == right,
         row_labels=depth_names(page, n_layers), column_labels=run.tokens, legend=page.label("legend_lens"),
         reading=page.label("reading_lens"), twin=unmarked(title), theme=reader.theme(),
-        picked=(depth, reader.selection().position), mine=mine, limits=(0.0, 1.0), least_column=round(66 * scale),
+        picked=(depth, reader.selection().position), limits=(0.0, 1.0), least_column=round(66 * scale),
         least_row=round(16 * scale), rows_scroll=n_layers > SEEN_WHOLE, height=290, most_height=520,
         fit=screen_taken(30), present=reader.present())
     header |= {"slider": (page.label("depth_slider"), page.label("depth_help")),

@@ -6,13 +6,14 @@ from core.analysis import patching
 from core.analysis.arrays import to_numpy
 from core.analysis.patching import Patching
 from core.app.base.markdown import code
-from core.app.frame import Lesson, Number, Prediction, Question, Truth
+from core.app.frame import Lesson, Options, Prediction, Question, Truth
 from core.app.state import reader
 from core.figures.numbers import percent
 from pages.residual_stream.patch_pair import Pair, measured_whole, question_of, share_text
 from pages.residual_stream.shared import keep, read
 
 NAME, PATCHED = "patching_heads", patching.patched_outputs
+CARRIED = 0.5, 0.2      # of the way: the limits between the options
 STANDS_OUT = 2          # times as far as the next head moves the answer the one that carries it alone
 
 
@@ -22,25 +23,21 @@ def of_heads(pair: Pair, shares: np.ndarray) -> np.ndarray:
 
 
 def predict(page: Lesson, pair: Pair) -> Prediction | None:
-    """In which block the head stands that moves the answer furthest."""
+    """How far one head alone moves the answer: more than half of the way, a fifth, or less."""
     n_layers, n_heads = pair.here.model.config.n_layers, pair.here.model.config.n_heads
     if n_layers == 1:
         return None
 
-    def truth(_: float) -> Truth:
+    def truth(_: int) -> Truth:
         shares = of_heads(pair, to_numpy(measured_whole(page, pair, PATCHED).shares))
         first, second = (divmod(int(place), n_heads) for place in np.argsort(-shares, axis=None, kind="stable")[:2])
-        return Truth(first[0], seen=int(shares[first] < STANDS_OUT * shares[second]), values={
+        return Truth(int(sum(shares[first] <= limit for limit in CARRIED)), said=share_text(shares[first]),
+                     seen=int(shares[first] < STANDS_OUT * shares[second]), values={
             "head": page.label("part_head", layer=first[0], head=first[1]), "most": share_text(shares[first]),
             "second": page.label("part_head", layer=second[0], head=second[1]), "less": share_text(shares[second])})
 
-    return Prediction(NAME, Number(0, n_layers - 1, near=0), truth,
-                      {**pair.asked(), "n_layers": n_layers, "n_heads": n_heads, "last": n_layers - 1}, pair.texts)
-
-
-def mark(_: Pair, guess: float) -> tuple[int | None, int | None]:
-    """The row and the column of what was guessed: a whole block."""
-    return round(guess), None
+    return Prediction(NAME, Options([*page.labels("guess_carried").values()]), truth,
+                      {**pair.asked(), "n": n_layers * n_heads}, pair.texts)
 
 
 def names(page: Lesson, pair: Pair) -> tuple[list[str], list[str]]:

@@ -6,10 +6,10 @@ from core.analysis import patching
 from core.analysis.arrays import to_numpy
 from core.analysis.patching import Patching
 from core.app.base.markdown import code
-from core.app.frame import Lesson, Number, Prediction, Question, Truth
+from core.app.frame import Lesson, Options, Prediction, Question, Truth
 from core.model.intervention import Intervention, Patch
 from pages.residual_stream.patch_pair import Pair, measured_whole, question_of, share_text
-from pages.residual_stream.shared import depth_names, keep, read
+from pages.residual_stream.shared import depth_names, keep, read, stretch
 
 NAME, PATCHED = "patching", patching.patched
 CARRIES = 0.2           # of the way: a token that moves the answer so far carries part of it
@@ -21,26 +21,23 @@ def handover(shares: np.ndarray, first: int) -> int:
 
 
 def predict(page: Lesson, pair: Pair) -> Prediction | None:
-    """After how many blocks the last token's vector decides, and no longer the changed word's."""
+    """In which block the last token's vector comes to decide, and no longer the changed word's: the first, one of
+    the first half or of the second, or the last.
+    """
     last, n_layers = len(pair.here.token_ids) - 1, pair.here.model.config.n_layers
-    if pair.first == last:
+    if pair.first == last or n_layers == 1:
         return None
 
-    def truth(_: float) -> Truth:
+    def truth(_: int) -> Truth:
         shares = to_numpy(measured_whole(page, pair, PATCHED).shares)
         depth = handover(shares, pair.first)
         between = shares[:, pair.first + 1:last]
-        return Truth(depth, seen=int(between.size > 0 and np.abs(between).max() >= CARRIES), values={
-            "depth": depth, "before": share_text(shares[max(depth - 1, 0), pair.first]),
-            "after": share_text(shares[depth, last])})
+        return Truth(stretch(depth, n_layers, 1), seen=int(between.size > 0 and np.abs(between).max() >= CARRIES),
+                     values={"depth": depth, "before": share_text(shares[max(depth - 1, 0), pair.first]),
+                             "after": share_text(shares[depth, last])})
 
-    return Prediction(NAME, Number(0, n_layers, unit=page.label("unit_blocks"), near=0), truth,
+    return Prediction(NAME, Options([*page.labels("guess_vectors").values()]), truth,
                       {**pair.asked(), "last": pair.here.tokens[last], "n_layers": n_layers}, pair.texts)
-
-
-def mark(pair: Pair, guess: float) -> tuple[int | None, int | None]:
-    """The row and the column of what was guessed."""
-    return round(guess), len(pair.here.token_ids) - 1
 
 
 def names(page: Lesson, pair: Pair) -> tuple[list[str], list[str]]:

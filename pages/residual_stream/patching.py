@@ -13,7 +13,6 @@ from core.analysis.patching import Patching
 from core.app.base.markdown import code, unmarked
 from core.app.frame import Lesson, Prediction, Reading, cannot, word_exchange
 from core.app.frame.charts import screen_taken
-from core.app.frame.prediction import guess_of
 from core.app.state import Run, prompts, reader
 from core.components.residual_grid import residual_grid
 from core.figures import residual_stream as figures
@@ -79,7 +78,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     st.markdown(f"**{title}**")
     grid, beside = st.columns([7, 4], gap="medium")
     with grid:
-        _grid(page, run, shown, title)
+        _grid(page, shown, title)
     with beside:
         _answers(page, pair, of.logits(pair, *shown.cell))
     return Reading(_lines(page, shown), of.question(page, pair, found) if whole else None,
@@ -88,15 +87,13 @@ def draw(page: Lesson, run: Run) -> Reading:
                    explanation=of.NAME)
 
 
-def _grid(page: Lesson, run: Run, shown: Exchanges, title: str) -> None:
+def _grid(page: Lesson, shown: Exchanges, title: str) -> None:
     of, pair = shown.of, shown.pair
-    guess = guess_of(page, of.NAME, run, pair.texts)
     rows, columns = of.names(page, pair)
     residual_grid(shown.shares, key=f"{PREFIX}{of.NAME}", on_pick=lambda *cell: of.pick(pair, *cell), row_labels=rows,
                   column_labels=columns, legend=page.label("legend_patching"),
                   reading=page.label(f"reading_{of.NAME}"), twin=unmarked(title), theme=reader.theme(), signed=True,
                   limits=(-1.0, 1.0), picked=shown.cell, row_band=True,
-                  mine=None if guess is None else (*of.mark(pair, guess), page.frame_words.label("before_mine")),
                   least_column=round(18 * reader.scale()), height=280, most_height=520,
                   fit=screen_taken(0 if reader.present() else 50),
                   rows_scroll=pair.here.model.config.n_layers > SEEN_WHOLE, present=reader.present())

@@ -66,6 +66,16 @@ def unembedding_name(run: Run) -> str:
     return "E" if run.model.config.tied_embeddings else "W_U"
 
 
+def stretch(depth: int, n_layers: int, first: int) -> int:
+    """In which of four stretches of the model a depth lies, counted from 0: up to `first` blocks, up to half of them,
+    before the last one, all of them.
+
+    >>> [stretch(depth, 6, 1) for depth in range(7)]
+    [0, 0, 1, 1, 2, 2, 3]
+    """
+    return 0 if depth <= first else 3 if depth == n_layers else 1 + (2 * depth > n_layers)
+
+
 def depth_of(n_layers: int) -> int:
     """The picked depth: from 0, the embedding, to L, the whole model."""
     depth = read("depth")

@@ -8,8 +8,7 @@ from core.analysis import stream_and_heads
 from core.analysis.arrays import to_numpy
 from core.analysis.stream_and_heads import Effect
 from core.app.base.markdown import code
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
-from core.app.frame.prediction import guess_of
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.frame.selection_controls import pick
 from core.app.state import Run, reader
 from core.figures import residual_stream as figures
@@ -24,19 +23,21 @@ N_TOKENS, N_TOKENS_PRESENT = 4, 3      # of each of two distributions
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """How alike the tokens' vectors are at the end without the path."""
+    """Whether the tokens' vectors are more or less alike at the end without the path."""
     if len(run.token_ids) < LEAST_TOKENS or read("cut_measure") != "likeness":
         return None
-    alike = alike_at_end(run.trace)
+    n, position = len(run.token_ids), reader.selection().position
 
-    def truth(_: float) -> Truth:
-        trace = run.trace_with(CUT)
-        without, n = alike_at_end(trace), len(run.token_ids)
-        gap = without - alike
-        return Truth(without, seen=2 if abs(gap) < NEAR else 0 if gap > 0 else 1, values={
-            "without": probability(without), "guesses": n_guesses(trace), "before": n_guesses(run.trace), "n": n})
+    def truth(_: int) -> Truth:
+        traces = run.trace, run.trace_with(CUT)
+        alike, without = map(alike_at_end, traces)
+        gap, (before, after) = without - alike, (int(trace.logits[position].argmax()) for trace in traces)
+        return Truth(2 if abs(gap) < NEAR else 0 if gap > 0 else 1, seen=int(before == after), values={
+            "without": probability(without), "alike": probability(alike), "guesses": n_guesses(traces[1]),
+            "before": n_guesses(run.trace)})
 
-    return Prediction("cut", Number(0, 1, 0.01), truth, {"alike": readable(alike, 2), "n": len(run.token_ids)})
+    return Prediction("cut", Options([*page.labels("guess_cut").values()]), truth,
+                      {"n": n}, position)
 
 
 def alike_at_end(trace: Trace) -> float:
@@ -61,8 +62,6 @@ def draw(page: Lesson, run: Run) -> Reading:
     title = _title(page, run, position, before, after, effect)
     st.markdown(f"**{title}**")
     names, ids = (page.label("with_path"), page.label("without_path")), likeliest_of_both(before, after)
-    guess = guess_of(page, "cut", run) if name == "likeness" else None
-    level = None if guess is None else (guess, page.frame_words.label("before_mine"))
     tokens, lines = st.columns(2)
     with tokens:
         show(figures.two_distributions([run.tokenizer.visible(i) for i in ids], before[ids], after[ids], names,
@@ -71,7 +70,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         with_path, without = (_by_depth(name, stream_and_heads.stream(trace), position) for trace in traces)
         show(figures.growth_lines({"with": with_path, "without": without}, dict(zip(("with", "without"), names)),
                                   {"with": [1, 0], "without": [4, 3]}, {"with": "residual", "without": "residual"},
-                                  (page.label("axis_blocks"), page.label(f"axis_{name}")), level=level,
+                                  (page.label("axis_blocks"), page.label(f"axis_{name}")),
                                   **look(presenting=-110)),
              "cut_lines")
     page.note(page.label(f"note_{name}"))

@@ -9,14 +9,16 @@ import re
 import numpy as np
 import pytest
 
+from core.app.base import prose
 from core.figures.numbers import probability
 from pages.attention.three import MATRICES
 from tests.helpers import lessons, messages
 from tests.helpers.javascript import evaluate
 from tests.helpers.messages import formulas
-from tests.helpers.predictions import statements, told
+from tests.helpers.predictions import ask, modes, statements, told
 from tests.pages.attention.test_steps import value_of
 
+WORDS = prose.load("attention")
 opened = functools.partial(lessons.opened, "attention", prompt=None)
 PLACES = [[[1.6, 0.4], [-0.8, 1.4], [1.2, 1.0]], [[0, 0], [0, 0], [0, 0]], [[2.5, 2.5], [-2.5, -2.5], [2.5, 2.5]],
           *np.random.default_rng(0).uniform(-2.5, 2.5, (3, 3, 2)).round(1).tolist()]
@@ -76,10 +78,20 @@ def test_the_answer_is_the_weight_of_vectors_twice_as_long():
         assert probability(float(then)) in [option for radio in at.radio for option in radio.options]
 
 
-@pytest.mark.parametrize("points", PLACES[:4], ids=str)
-def test_a_guess_is_held_to_the_own_weight(points):
-    alpha = by_hand(points, "off")[1]
-    found = told("attention", "three", 40, attention_three_points=written(points))
-    assert found["answer"] == pytest.approx(100 * alpha[2], abs=0.06)
-    seen = 2 if alpha.argmax() != 2 else 0 if alpha[2] >= 0.5 else 1
+ASKED = [(PLACES[0], 2), (PLACES[1], 3), (PLACES[2], 3), (PLACES[3], 2), ([[2.4, 2], [-0.8, 1.4], [1.2, 1]], 0),
+         ([[0.1, 0], [1, 2], [0.3, 0.5]], 1)]
+
+
+@pytest.mark.parametrize(("points", "right"), ASKED, ids=str)
+def test_the_right_option_is_the_vector_with_the_largest_product(points, right):
+    scores, alpha, _ = by_hand(points, "off")
+    best = np.flatnonzero(np.isclose(scores, scores.max()))
+    assert right == (best[0] if len(best) == 1 else 3)
+    found = told("attention", "three", 0, attention_three_points=written(points))
+    assert found["answer"] == right and found["guess"]["texts"] == [WORDS.label(f"guess_three_{k}") for k in range(4)]
+    seen = 2 if right != 2 else 0 if alpha[2] >= 0.5 else 1
     assert found["true"] == statements("attention", "three")[seen]
+
+
+def test_nothing_is_asked_of_vectors_whose_weights_hide_the_products():
+    assert "ask" not in modes(ask("attention", "three", attention_three_weights="on"))

@@ -122,7 +122,8 @@ def test_where_the_last_token_takes_over(name: str):
     here, there = texts(name)
     values, first = shares(here, there), int((here != there).nonzero()[0, 0])
     depth = next(row for row in range(len(values)) if values[row, -1] > values[row, first])
-    assert shown["answer"] == depth and f"After {depth} blocks" in shown["reason"]
+    assert shown["guess"]["texts"] == [WORDS.label(f"guess_vectors_{k}") for k in range(4)]
+    assert shown["answer"] == [0, 0, 1, 1, 2, 2, 3][depth] and f"After {depth} blocks" in shown["reason"]
     between = np.abs(values[:, first + 1:-1]).max()
     assert statements("residual_stream", "patching").index(shown["true"]) == int(between >= 0.2)
 
@@ -136,6 +137,7 @@ def test_nothing_is_asked_where_the_last_word_is_the_changed_one():
 # ---- single heads ----------------------------------------------------------------------------------------------------
 
 HEADS = {"view": "patching", "patch_what": "heads"}
+ANSWERS = {"give": 0, "copy": 1, "opposite": 2, "pronoun": 0, "agreement": 0}
 
 
 def pass_with(here: torch.Tensor, there: torch.Tensor, layer: int, column: int) -> torch.Tensor:
@@ -206,19 +208,15 @@ def test_all_heads_together_move_the_answer_all_of_the_way():
 
 
 @pytest.mark.parametrize("name", EXCHANGES)
-def test_in_which_block_the_head_is_that_moves_the_answer_most(name: str):
+def test_how_far_one_head_alone_moves_the_answer(name: str):
     shown = commit(ask("residual_stream", "patching_heads", residual_stream_patch_pair=name), "residual_stream",
                    "patching_heads", 0)
     values = np.sort(shares_of_outputs(name)[:, :-1].ravel())[::-1]
     layer, head = np.unravel_index(shares_of_outputs(name)[:, :-1].argmax(), (6, 8))
-    assert shown["answer"] == layer and f"It is head {layer}.{head}:" in shown["reason"]
+    assert shown["guess"]["texts"] == [WORDS.label(f"guess_carried_{k}") for k in range(3)]
+    assert shown["answer"] == (0 if values[0] > 0.5 else 1 if values[0] > 0.2 else 2) == ANSWERS[name]
+    assert f"What head {layer}.{head} writes" in shown["reason"]
     assert statements("residual_stream", "patching_heads").index(shown["true"]) == int(values[0] < 2 * values[1])
-
-
-def test_the_guess_of_a_block_marks_its_row():
-    asked = ask("residual_stream", "patching_heads")
-    commit(asked, "residual_stream", "patching_heads", 2)
-    assert component(asked, "residual_grid")[0]["mine"][:2] == [2, None]
 
 
 def test_nothing_is_asked_after_a_picture_whose_last_token_is_the_changed_one():
