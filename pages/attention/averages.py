@@ -162,9 +162,9 @@ def _lines(page: Lesson, run: Run, steps: Steps, likeness: dict[str, np.ndarray]
     lengths = steps.V.norm(dim=-1)
     longest = int(torch.where(steps.allowed, lengths, -1.0).argmax())
     weights = tempered(steps)
-    best, n = int(steps.weights.argmax()), int(steps.allowed.sum())
+    best = int(steps.weights.argmax())
     exponentials = ((steps.scores[steps.allowed] - steps.top) / tau).exp()
-    lines = [(page.label("numbers_convex", n=n),
+    lines = [(page.label("numbers_convex"),
               rf"o_{{{i}}} = \sum_j \alpha_{{{i},j}} v_j, \qquad \alpha_{{{i},j}} \ge 0, \qquad \sum_j "
               rf"\alpha_{{{i},j}} = {latex_number(round(float(weights.sum()), 12))}"),
              (page.label("numbers_length", j=longest, token=code(run.tokens[longest])),
