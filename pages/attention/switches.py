@@ -81,8 +81,8 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
                      values={"after": percent(float(q[top])), "now": run.tokenizer.visible(now),
                              "p": percent(float(q[now]))})
 
-    values = {"token": run.tokens[position], "top": run.tokenizer.visible(top), "before": percent(float(p[top])),
-              "what": "; ".join(_asked(page, change))}
+    values = {"at": page.label("asked_at", token=run.tokens[position]), "top": run.tokenizer.visible(top),
+              "before": percent(float(p[top])), "what": "; ".join(_asked(page, change))}
     return Prediction("switches", Options([*page.labels("guess_switches").values()]), truth, values,
                       (change, position))
 

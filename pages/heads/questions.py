@@ -135,8 +135,9 @@ def _changed(page: Lesson, run: Run, pair: Pair) -> Prediction | None:
     which = (page.label("asked_one", heads=head_name(*heads[0])) if len(heads) == 1
              else page.label("asked_few", heads=", ".join(head_name(*head) for head in heads))
              if len(heads) <= MOST_NAMED else page.label("asked_many", n=len(heads)))
-    values = {"token": run.tokens[pair.query], "top": run.tokenizer.visible(top), "before": percent(before),
-              "heads": which, "done": page.label(f"asked_{change.action}", factor=f"{change.factor:g}")}
+    values = {"at": page.label("asked_at", token=run.tokens[pair.query]), "top": run.tokenizer.visible(top),
+              "before": percent(before), "heads": which,
+              "done": page.label(f"asked_{change.action}", factor=f"{change.factor:g}")}
     return Prediction("change", options(page, "change"), truth, values, (change, pair.query))
 
 

@@ -58,7 +58,8 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
                              "down": readable(-values[values < 0].sum()), "sum": readable(values.sum())})
 
     return Prediction("contributions", Options([*page.labels("guess_contributions").values()]), truth,
-                      {"target": run.tokenizer.visible(target), "token": run.tokens[position]})
+                      {"target": run.tokenizer.visible(target),
+                       "at": page.label("asked_at", token=run.tokens[position])})
 
 
 def draw(page: Lesson, run: Run) -> Reading:

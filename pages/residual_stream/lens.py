@@ -65,7 +65,8 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
             "end": probability(float(read.probs[-1, run.asked]))})
 
     return Prediction("lens", Options([*page.labels("guess_lens").values()]), truth,
-                      {"token": run.tokens[run.asked], "n_layers": n_layers})
+                      {"token": run.tokens[run.asked], "n_layers": n_layers,
+                       "what": page.label("asked_what", token=run.tokens[run.asked])})
 
 
 def draw(page: Lesson, run: Run) -> Reading:

@@ -60,7 +60,7 @@ def test_an_encoder_is_asked_at_its_blank():
     words, there = prose.load("residual_stream").of_kind("encoder"), run("The cat sat on the ____ and ate.", "blanks")
     asked = lens.predict(Lesson("residual_stream", words, words), there)
     text = next(entry for entry in words.entries("before") if entry.id == "lens")
-    assert "what it expects at" in text.settings["ask"] and asked.values["token"] == there.tokens[there.asked]
+    assert asked.values["what"] == words.label("asked_what", token="‹mask›") == "the word in the place of `‹mask›`"
     truth = asked.truth(0)
     best = there.trace.logits[there.tokens.index("‹mask›")].argmax()
     assert truth.values["last"] == there.tokenizer.visible(int(best)) and "{" not in text.look.format(
