@@ -33,8 +33,7 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
         alike, without = map(alike_at_end, traces)
         gap, (before, after) = without - alike, (int(trace.logits[position].argmax()) for trace in traces)
         return Truth(2 if abs(gap) < NEAR else 0 if gap > 0 else 1, seen=int(before == after), values={
-            "without": probability(without), "alike": probability(alike), "guesses": n_guesses(traces[1]),
-            "before": n_guesses(run.trace)})
+            "without": probability(without), "alike": probability(alike)})
 
     return Prediction("cut", Options([*page.labels("guess_cut").values()]), truth,
                       {"n": n}, position)
