@@ -10,7 +10,7 @@ import torch
 from core.app.base.markdown import code
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run
 from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, latex_operand, plain_number, readable
@@ -20,6 +20,7 @@ from core.model.transformer import Transformer
 from pages.generation.shared import PREFIX, choice, controls, in_turns, keep, note, read, start, sum_latex
 
 N_STEPS, N_PRUNED = 8, 3
+TWICE = 2               # as probable as greedy's text: the limit between two answers before the picture
 TINY_TOKENS, TINY_STEPS = "AB", 4       # 2^(4 − 1) = 8 is the widest beam
 Steps = tuple[tuple[Hypothesis, ...], ...]
 # The tree of a beam search: a column for each step, kept hypotheses above pruned ones.
@@ -57,24 +58,27 @@ def tiny_model(seed: int) -> Transformer:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """How many times as probable as greedy decoding's text the best text of the beam is."""
-    if read("source") == "tiny":
+    """Whether the best text of the beam is that of greedy decoding, a less probable one, or a more probable one."""
+    if read("source") == "tiny" or read("width") < 2:
         return None
     begin, width = start(run, N_STEPS), read("width")
 
-    def truth(guess: float) -> Truth:
+    def truth(guess: int) -> Truth:
         bests = []
         for n in (1, width):
             *_, last = in_turns(run, beam_search, begin.token_ids, n, begin.length)
             bests.append(last[0])
         is_same = bests[0].token_ids == bests[1].token_ids
-        ratio = 1.0 if is_same else math.exp(bests[1].log_prob - bests[0].log_prob)
+        ratio = math.exp(bests[1].log_prob - bests[0].log_prob)
+        answer = 0 if is_same else 1 if ratio < 1 else 2 if ratio < TWICE else 3
         first = [best.token_ids[len(begin.token_ids)] for best in bests]
-        return Truth(ratio, seen=2 if is_same else int(first[0] == first[1]),
-                     values={"what": page.label("before_beam_same" if is_same else "before_beam_other",
-                                                ratio=readable(ratio))})
+        why = "same" if is_same else "less" if ratio < 1 else "more"
+        return Truth(answer, said="" if is_same else page.label("before_beam_said", ratio=readable(ratio)),
+                     seen=2 if is_same else int(first[0] == first[1]),
+                     values={"what": page.label(f"because_beam_{why}", ratio=readable(ratio))})
 
-    return Prediction("beam", Number(0.1, 1000, log=True), truth, {"width": width, "n": begin.length})
+    options = [page.label(f"before_beam_{k}") for k in range(4)]
+    return Prediction("beam", Options(options), truth, {"width": width, "n": begin.length})
 
 
 def draw(page: Lesson, run: Run) -> Reading:

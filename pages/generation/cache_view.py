@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from core.app.base.markdown import code
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import reader
 from core.app.state.run import Run, room
 from core.cost.cache_cost import Cost, bytes_per_token, greedy_without_cache, measure, multiplications
@@ -26,16 +26,21 @@ Timing = tuple[tuple[Cost, ...], tuple[int, ...], tuple[int, ...]]
 
 
 def predict(page: Lesson, run: Run) -> Prediction:
-    """How many times the work of one more token grows without the cache, at the end of the context."""
+    """How many times as much work one more token is without the cache, at the end of the context of n tokens: less than
+    twice, less than n / 2 times, up to n times, or more.
+    """
     config = run.model.config
     n = room(config)
 
-    def truth(guess: float) -> Truth:
+    def truth(guess: int) -> Truth:
         cached, without = work(config, n)
-        return Truth(without / cached, values={"ratio": readable(without / cached), "n": n,
-                                               "bytes": readable(n * bytes_per_token(config) / 1e6)})
+        ratio, grows = without / cached, [last / first for last, first in zip((cached, without), work(config, 2))]
+        return Truth(0 if ratio < 2 else 1 if ratio < n / 2 else 2 if ratio <= n else 3,
+                     said=page.label("before_cache_said", ratio=readable(ratio)), seen=int(not grows[0] < 2 < grows[1]),
+                     values={"ratio": readable(ratio), "n": n, "bytes": readable(n * bytes_per_token(config) / 1e6)})
 
-    return Prediction("cache", Number(1, 10 * n, log=True), truth, {"n": n})
+    options = [page.label(f"before_cache_{k}", half=n // 2, n=n) for k in range(4)]
+    return Prediction("cache", Options(options), truth, {"n": n})
 
 
 def draw(page: Lesson, run: Run) -> Reading:

@@ -7,7 +7,7 @@ import pandas as pd
 from core.app.base.markdown import code
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.figures.numbers import bracketed, latex_number, latex_operand, readable
@@ -18,23 +18,26 @@ from pages.generation.shared import PREFIX, Start, choice, controls, in_turns, k
 
 N = 200
 QUARTERS = 4
+THICK = 20              # draws of one text, a tenth of all: so many make a thick path
 # The tree of the draws, in which a prefix is as high as its count, and a chart of counts over exact probabilities.
 _picture = token_view("generation_futures", __file__)
 
 
 def predict(page: Lesson, run: Run) -> Prediction:
-    """How many different texts N draws bring."""
+    """Whether N draws bring one text, fewer different ones than half of N, more, or N."""
     begin = start(run, int(read("depth")))
 
-    def truth(guess: float) -> Truth:
+    def truth(guess: int) -> Truth:
         seed = reader.selection().seed
         *_, (tree,) = in_turns(run, mathematics.grow, begin.token_ids, sampling(), (seed,), N, begin.length)
-        best = max(ends(tree), key=lambda node: node.count)
-        return Truth(len(ends(tree)), seen=0 if best.count >= N / 20 else 1,
-                     values={"different": len(ends(tree)), "mass": readable(100 * mass(tree)), "path": path(run, best),
+        best, different = max(ends(tree), key=lambda node: node.count), len(ends(tree))
+        return Truth(0 if different == 1 else 1 if 2 * different < N else 2 if different < N else 3,
+                     said=page.label("before_futures_said", n=different), seen=int(best.count < THICK),
+                     values={"different": different, "mass": readable(100 * mass(tree)), "path": path(run, best),
                              "count": best.count})
 
-    return Prediction("futures", Number(1, N), truth, {"n": N, "depth": begin.length})
+    options = [page.label(f"before_futures_{k}", n=N) for k in range(4)]
+    return Prediction("futures", Options(options), truth, {"n": N, "depth": begin.length})
 
 
 def draw(page: Lesson, run: Run) -> Reading:

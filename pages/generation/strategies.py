@@ -78,8 +78,9 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
         *_, texts = in_turns(run, write_side_by_side, begin.token_ids, jobs, begin.length)
         surprisals = [text.surprisal for text in texts]
         worst = int(np.argmax(surprisals))
+        again = [sum(repeats(text.token_ids)) for text in texts[:2]]
         return Truth(worst, said=readable(surprisals[worst]), own=readable(surprisals[guess]),
-                     seen=0 if worst == 1 else 1,
+                     seen=0 if again[0] > again[1] else 1 if again[0] < again[1] else 2,
                      values={"name": names[worst], "surprisal": readable(surprisals[worst]),
                              "greedy": readable(surprisals[0])})
 

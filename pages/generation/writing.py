@@ -8,12 +8,12 @@ import pandas as pd
 import streamlit as st
 
 from core.app.base.markdown import code
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run, address, dice, reader
 from core.app.state.dice import Dice
 from core.components.lib.token_view import PLAYER_CSS, token_view
 from core.components.sampling_panel import PanelSettings
-from core.figures.numbers import latex_number, latex_operand, plain_number, readable
+from core.figures.numbers import latex_number, latex_operand, percent, plain_number, readable
 from core.model.generation import generate
 from core.model.sampling import RULES, SamplingConfig, truncate
 from core.model.sampling import draw as draw_token
@@ -34,6 +34,7 @@ from pages.generation.shared import (
 
 PARTINGS = (1, 5, 20)   # tokens that two texts share: the bounds between the answers of the question
 LEAST_LENGTH = 8        # tokens, of a text that the question before the picture is about
+RARE = 0.1              # the probability below which it calls a drawn token improbable
 MOST_PROMPT = 60        # tokens of the prompt shown before the text
 # The growing text, its tokens coloured by probability, the distribution of the picked step, and the branches.
 _picture = token_view("generation_writing", __file__, PLAYER_CSS)
@@ -77,18 +78,23 @@ def current(run: Run) -> Scene:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """How many of the drawn tokens are the model's first choice."""
+    """How often the token that is drawn is the model's first choice: always, more often than not, less often, never."""
     begin = start(run)
     if begin.length < LEAST_LENGTH:
         return None
 
-    def truth(guess: float) -> Truth:
+    def truth(guess: int) -> Truth:
         steps = list(in_turns(run, generate, begin.token_ids, sampling(), dice.of(len(run.token_ids)).numbers(),
                               max_new_tokens=begin.length))
-        first = sum(step.place == 0 for step in steps)
-        return Truth(first, seen=int(first == len(steps)), values={"first": first, "all": len(steps)})
+        first, n = sum(step.place == 0 for step in steps), len(steps)
+        rarest = min(steps, key=lambda step: step.log_prob)
+        p = math.exp(rarest.log_prob)
+        said = page.label("before_writing_said", first=first, all=n)
+        return Truth(0 if first == n else 1 if 2 * first > n else 2 if first else 3, said=said, seen=int(p >= RARE),
+                     values={"said": said, "token": run.tokenizer.visible(rarest.token_id), "p": percent(p)})
 
-    return Prediction("writing", Number(0, begin.length), truth, {"n": begin.length})
+    options = [page.label(f"before_writing_{k}") for k in range(4)]
+    return Prediction("writing", Options(options), truth, {"n": begin.length})
 
 
 def draw(page: Lesson, run: Run) -> Reading:
