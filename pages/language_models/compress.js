@@ -1,11 +1,11 @@
 // header: tokens [{name, bits, start, end, sent, low, high}] (start, end of [0, 1); sent: bits that are final after it;
 // low, high: next digits of the interval's ends), likely [[name, end of its share] per token], stream "0101…",
-// compared [{name, bits, shown, kind ("model" or "")}], guess: null or the bits that the reader expected of the model,
-// you: what names it, settings {step}. Three bars, each a zoom into the one above; two in present mode.
+// compared [{name, bits, shown, kind ("model" or "")}], settings {step}. Three bars, each a zoom into the one above; two
+// in present mode.
 import {
-  button, chip, draw, drawLine, drawText, fill, hatching, make, setRange, sized,
+  button, chip, draw, drawText, fill, hatching, make, setRange, sized,
 } from "../../core/components/lib/dom.js";
-import { decimals, grouped, significant } from "../../core/components/lib/numbers.js";
+import { decimals, significant } from "../../core/components/lib/numbers.js";
 import { emOf, monoFont, textWidth } from "../../core/components/lib/text.js";
 import { mounted, onWidth, TitledView } from "../../core/components/lib/view.js";
 
@@ -114,9 +114,9 @@ class Coder extends TitledView {
 
   compare() {
     const em = emOf(this.root), width = this.sizes.parentElement.clientWidth, step = (this.scale > 1 ? 1.6 : 1.75) * em;
-    const most = Math.max(this.guess ?? 0, ...this.compared.map((code) => code.bits));
+    const most = Math.max(...this.compared.map((code) => code.bits));
     this.sizes.replaceChildren();
-    const last = (this.compared.length + 1) * step, height = last + (this.guess === null ? 0.2 * step : step);
+    const height = (this.compared.length + 1.2) * step;
     sized(this.sizes, width, height, this.compared.map((code) => `${code.name} ${code.bits}`).join(", "));
     drawText(this.sizes, 0, 0.9 * em, this.text.sizes, { name: "sans strong" });
     const left = 7.8 * em, room = width - left - 4.4 * em;
@@ -128,11 +128,6 @@ class Coder extends TitledView {
       drawText(this.sizes, left + (code.bits / most) * room + 0.4 * em, y + 0.95 * em, code.shown,
         { name: code.kind ? "sans strong" : "sans" });
     });
-    if (this.guess === null) return;
-    const at = left + (this.guess / most) * room;
-    drawLine(this.sizes, at, step, at, last, { class: "guess" });
-    drawText(this.sizes, at, last + 0.75 * em, `${this.you} ${grouped(this.guess)}`,
-      { anchor: "middle", name: "sans strong" });
   }
 
   write() {

@@ -11,10 +11,10 @@ import pandas as pd
 from core.analysis import text_probability
 from core.app.base.markdown import code
 from core.app.compute import growing_results
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, guess_of
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run, prompts
 from core.components.lib.token_view import token_view
-from core.figures.numbers import grouped, latex_number, latex_operand, plain_number
+from core.figures.numbers import grouped, latex_number, latex_operand, percent, plain_number
 from core.language import arithmetic_coding, compression
 from core.language.compression import CodedToken
 from core.model.tokenizer import encodable
@@ -22,6 +22,7 @@ from pages.language_models.shared import PREFIX, keep, named, read
 
 MOST_CODED = 120        # coded tokens of the prompt
 DIGITS = 16             # shown digits of the interval's ends
+LEFT = (0.25, 0.5, 1.0)    # of the text's bits, that are left of it: the limits between the answers before the picture
 FORMATS = ("utf8", "gzip", "zlib", "bz2", "lzma")
 # The arithmetic coder: a text's tokens, the interval of each, the bits so far, and the sizes of several formats.
 _picture = token_view("lm_coder", __file__)
@@ -47,19 +48,21 @@ def _bytes(run: Run, ids: Iterable[int]) -> bytes:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """How many bits the prompt takes in the model's code."""
+    """What part of its bits the prompt takes in the model's code: within the limits of LEFT."""
     text = prompts.clean_prompt(run.text)
     data = _bytes(run, _ids(run, text))
     if not data:
         return None
 
-    def truth(_guess: float) -> Truth:
+    def truth(_guess: int) -> Truth:
         bits, gzip = len(coded(page, run, text).bits), 8 * compression.sizes(data)["gzip"]
         longer = (gzip > 8 * len(data)) - (gzip < 8 * len(data))
-        return Truth(bits, seen={1: 0, -1: 1, 0: 2}[longer], values={"bits": grouped(bits), "gzip": grouped(gzip)})
+        return Truth(int(np.searchsorted(LEFT, bits / (8 * len(data)), side="right")),
+                     said=page.label("before_compress_said", bits=grouped(bits)), seen={1: 0, -1: 1, 0: 2}[longer],
+                     values={"bits": grouped(bits), "gzip": grouped(gzip), "share": percent(bits / (8 * len(data)))})
 
     values = {"n": grouped(len(data)), "all": grouped(8 * len(data))}
-    return Prediction("compress", Number(0, 8 * len(data)), truth, values)
+    return Prediction("compress", Options([page.label(f"before_compress_{k}") for k in range(4)]), truth, values)
 
 
 def coded(page: Lesson, run: Run, text: str) -> Coding:
@@ -86,8 +89,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     header = page.header("coder", title_line=title.replace("**", "")) | {
         "stream": "".join(map(str, coding.bits)), "compared": compared,
         "tokens": [_token(run, step) for step in coding.steps],
-        "likely": [_likely(run, step) for step in coding.steps], "settings": {"step": _step(coding)},
-        "guess": guess_of(page, "compress", run), "you": page.frame_words.label("before_mine")}
+        "likely": [_likely(run, step) for step in coding.steps], "settings": {"step": _step(coding)}}
     _picture(header, key=f"{PREFIX}coder", on_settings=lambda settings: keep(coded=settings["step"]))
     notes = [page.label("compress_back" if whole else "compress_lost", n=len(coding.token_ids),
                         text=named(data.decode(errors="replace")[-40:]))]

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from core.analysis import text_probability
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run, reader
 from core.figures.numbers import grouped, latex_number, plain_number, probability
 from pages.language_models import charts as figures
@@ -29,7 +29,7 @@ from pages.language_models.token_bits import draw_texts
 MOST_CHARACTERS = 40
 SHOWN, SHOWN_PRESENT = 2, 1     # most probable corrections, above the given text
 SHARES = (0.001, 0.02, 0.1)      # of all changed texts: the limits between the options of the question
-MOST_TIMES = 1e6        # the end of the scale on which a reader guesses a ratio of probabilities
+AHEAD = (1, 10)          # times as probable as all others together: the limits between the answers before the picture
 CHART = 320, 230            # px, usually and in present mode
 
 
@@ -45,19 +45,21 @@ def changed(text: str) -> list[tuple[int, str]]:
 
 
 def predict(page: Lesson, run: Run) -> Prediction:
-    """How many times as probable as all other changed texts together the best one is."""
+    """Whether the best changed text is less probable than all others together, or up to ten times so, or more."""
     text = _text(page)
 
-    def truth(_guess: float) -> Truth:
+    def truth(_guess: int) -> Truth:
         given, *edits = scored(run, _all(text), said=page.label("correcting"))
         posterior = _posterior(edits)
         at = int(posterior.argmax())
         best, ratio = edits[at], float(posterior[at] / np.delete(posterior, at).sum())
         fewer = (len(best.tokens) < len(given.tokens)) - (len(best.tokens) > len(given.tokens))
-        return Truth(float(f"{ratio:.3g}"), seen={1: 0, 0: 1, -1: 2}[fewer], values={
-            "best": named(best.text), "times": times(math.log(ratio)), "others": len(edits) - 1})
+        factor = times(math.log(ratio))
+        return Truth(int(np.searchsorted(AHEAD, ratio)), said=page.label("before_correct_said", times=factor),
+                     seen={1: 0, 0: 1, -1: 2}[fewer],
+                     values={"best": named(best.text), "times": factor, "others": len(edits) - 1})
 
-    return Prediction("correct", Number(0.1, MOST_TIMES, log=True), truth,
+    return Prediction("correct", Options([page.label(f"before_correct_{k}") for k in range(3)]), truth,
                       {"text": named(text), "n": grouped(len(changed(text)))}, text)
 
 

@@ -13,7 +13,7 @@ import streamlit as st
 from core.app.base.markdown import code
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import reader
 from core.app.state.run import LARGE, Run
 from core.components.lib.token_view import PLAYER_CSS, token_view
@@ -27,6 +27,7 @@ ORDER = {"letters": 1, "pairs": 2, "triples": 3, "model": 3}
 LEAST_LETTERS = 10       # of a text that the question before the picture is about
 BEGINNING = 21           # signs of the ciphertext that it quotes
 ALIKE = 0.05             # of the chart's height: two scores that are no further apart look alike
+READ = (0.5, 0.9)        # of the letters: two limits between the answers before the picture, the third is all of them
 SHARES = (0.2, 0.5)      # of the letters: the limits between the options of the question
 # A ciphertext and its reading under each key of a search: right and wrong letters, the key, and ln p of each reading.
 _picture = token_view("lm_cipher", __file__, PLAYER_CSS)
@@ -58,19 +59,22 @@ def right(task: Task, key: str) -> int:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """How many letters a search by pairs or triples of letters reads correctly."""
+    """How many letters a search by pairs or triples of letters reads correctly: within the limits of READ, or all."""
     task, by = _task(page, run), read("by")
     if task.truth is None or by not in ("pairs", "triples") or task.n_letters < LEAST_LETTERS:
         return None
 
-    def truth(_guess: float) -> Truth:
+    def truth(_guess: int) -> Truth:
         walk, _ = _walk(page, run, task, by)
         goal, found = _score(run, task.truth, by), right(task, walk.keys[-1])
         above = (walk.scores[-1] - goal) / (max(goal, *walk.scores) - min(goal, *walk.scores) or 1.0)
-        return Truth(found, seen=1 if abs(above) < ALIKE else 0 if above > 0 else 2, values={"right": found})
+        n, said = task.n_letters, page.label("before_decipher_said", right=found, n=task.n_letters)
+        return Truth(3 if found == n else int(np.searchsorted(READ, found / n, side="right")), said=said,
+                     seen=1 if abs(above) < ALIKE else 0 if above > 0 else 2, values={"said": said})
 
     values = {"n": task.n_letters, "begin": code(task.ciphertext[:BEGINNING]), "known": page.label(f"asked_{by}")}
-    return Prediction("decipher", Number(0, task.n_letters), truth, values, (task, by))
+    return Prediction("decipher", Options([page.label(f"before_decipher_{k}") for k in range(4)]), truth, values,
+                      (task, by))
 
 
 def draw(page: Lesson, run: Run) -> Reading:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.app.base.markdown import code
 from core.app.compute import growing_results
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, cannot
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth, cannot
 from core.app.state import Run, prompts
 from core.app.state.fragments import redraw
 from core.components.lib.token_view import token_view
@@ -22,6 +22,7 @@ GIVEN_WORDS = 3         # shown from the start
 N_LIKELY = 4            # guesses of the model that are named
 LEAST_HIDDEN = 10       # signs, of a text that the question before the picture is about
 MEANINGFUL = 20         # guessed signs from which on the bounds are shown
+AT_ONCE = (0.1, 0.5, 0.9)      # shares of its signs: the limits between the answers to it
 STEPS = (2, 4)          # ratios of the cost of first letters: the limits between the options of the question
 # Shannon's guessing game: a keyboard, the known part of the text, and the guesses of reader and model below each
 # letter.
@@ -89,7 +90,7 @@ def reader_guesses(text: str, most: int) -> list[int]:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """How many of the hidden signs the model finds at its first guess."""
+    """What share of the hidden signs the model finds at its first guess: within the limits of AT_ONCE."""
     if run.tokenizer.method == "numbers":
         return None
     text = _text(page, run)
@@ -97,12 +98,14 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
     if len(text) - first < LEAST_HIDDEN:
         return None
 
-    def truth(_guess: float) -> Truth:
-        guesses = game_of(run, text).guesses
+    def truth(_guess: int) -> Truth:
+        guesses, n = game_of(run, text).guesses, len(text) - first
         right, known = guesses[first:].count(1), guesses[:first].count(1)
-        return Truth(right, seen=int(known <= first / 2), values={"right": right, "mean": _mean(guesses[first:])})
+        said = page.label("before_guess_said", right=right, n=n)
+        return Truth(int(np.searchsorted(AT_ONCE, right / n)), said=said, seen=int(known <= first / 2),
+                     values={"said": said, "mean": _mean(guesses[first:])})
 
-    return Prediction("guess", Number(0, len(text) - first), truth,
+    return Prediction("guess", Options([page.label(f"before_guess_{k}") for k in range(4)]), truth,
                       {"begin": code(text[:first].strip()), "n": len(text) - first}, text)
 
 

@@ -1,16 +1,16 @@
 """Sentences: the bits of each token of some sentences, and ln p of every order of the picked one's first five words."""
-import math
-
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from core.analysis import text_probability
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
+from core.app.base.markdown import code
+from core.app.frame import Lesson, Place, Prediction, Question, Reading, Truth
 from core.app.state import Run
-from core.figures.numbers import latex_number, plain_number
+from core.figures.numbers import latex_number, percent, plain_number
 from pages.language_models import charts as figures
 from pages.language_models.shared import (
+    MOST_TOKENS,
     Scored,
     attached,
     draw_chart,
@@ -28,8 +28,8 @@ from pages.language_models.token_bits import draw_texts
 MOST_SENTENCES, MOST_CHARACTERS = 4, 600
 MOST_WORDS = 5          # words that are put in every order: at most 120 orders
 CHART = 268, 228        # px, usually and in present mode
-MOST_TIMES = 1e9        # the end of the scale on which a reader guesses a ratio of probabilities
-LARGEST = 700           # nats: e to a larger power has no float
+ASKED = 1               # the line that the question before the picture is about
+LEAST_TOKENS = 3        # of that line
 
 
 def sentences(page: Lesson) -> list[str]:
@@ -39,23 +39,27 @@ def sentences(page: Lesson) -> list[str]:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """How many times as probable as the least probable sentence the most probable one is."""
+    """Which token of the second sentence, its first aside, has the most bits."""
     texts, context = sentences(page), _context(run)
     if len(set(texts)) < 2:
         return None
+    tokens = [*map(run.tokenizer.visible, run.tokenizer.encode(joined(context, texts[ASKED]))[:MOST_TOKENS])]
+    if len(tokens) < LEAST_TOKENS:
+        return None
 
-    def truth(_guess: float) -> Truth:
-        ranked = sorted(scored(run, texts, context), key=lambda row: -row.total)
-        best, worst = ranked[0], ranked[-1]
-        factor = math.exp(min(best.total - worst.total, LARGEST))
+    def truth(guess: int) -> Truth:
+        rows = scored(run, texts, context)
+        bits = rows[ASKED].bits
+        most = int(bits[1:].argmax()) + 1
+        best, worst = max(rows, key=lambda row: row.total), min(rows, key=lambda row: row.total)
         highest, other = (round(max(row.bits, default=0.0), 2) for row in (worst, best))
-        return Truth(float(f"{factor:.3g}"), seen=0 if highest > other else 1 if highest < other else 2, values={
-            "best": named(best.text), "worst": named(worst.text), "factor": times(best.total - worst.total),
-            "few": plain_number(best.total_bits, 2), "many": plain_number(worst.total_bits, 2),
-            "bits": plain_number(worst.total_bits - best.total_bits, 2)})
+        said, own = (page.label("before_sentences_said", bits=plain_number(bits[i], 1)) for i in (most, guess))
+        return Truth(most, said=said, own=own, seen=0 if highest > other else 1 if highest < other else 2, values={
+            "best": named(best.text), "worst": named(worst.text), "token": code(tokens[most]),
+            "p": percent(float(np.exp(rows[ASKED].log_probs[most]))), "bits": said})
 
-    asked = {"texts": ", ".join(map(named, texts)), "where": page.label("asked_after" if context else "asked_alone")}
-    return Prediction("sentences", Number(1, MOST_TIMES, log=True), truth, asked, (tuple(texts), context))
+    asked = {"text": named(texts[ASKED]), "where": page.label("asked_after" if context else "asked_alone")}
+    return Prediction("sentences", Place(tokens, range(1, len(tokens))), truth, asked, (tuple(texts), context))
 
 
 def draw(page: Lesson, run: Run) -> Reading:

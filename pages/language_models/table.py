@@ -5,18 +5,20 @@ import math
 import pandas as pd
 
 from core.app.base.markdown import escaped
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run
 from core.components.lib.token_view import token_view
 from core.cost import counting
 from core.figures.numbers import grouped, latex_number, readable
 from core.language import next_token_table
 from core.language.next_token_table import ATOMS, log2_entries, log10_entries
+from core.model.config import ModelConfig
 from core.model.presets import PRESETS
 from pages.language_models.shared import PREFIX, keep, read
 
 CONTEXTS = (0, 1, 2, 3, 4, 5, 6, 8, 16, 32, 64, 128, 256, 512, 1024, 2048)    # tokens, the slider's steps
 FEW = 0.01                                                                    # the limit between the answers
+MILLION = 6                 # log10 of the entries that the least of the answers before the picture may have
 _picture = token_view("lm_table", __file__)
 
 
@@ -26,18 +28,23 @@ def picked() -> tuple[int, int]:
 
 
 def predict(page: Lesson, run: Run) -> Prediction:
-    """How many digits the number of entries has."""
+    """Whether the table has at most a million entries, or more, or more than GPT-3's parameters, or than all atoms."""
     t, bits = picked()
-    counted = next_token_table.load()
+    counted, limits = next_token_table.load(), (MILLION, _log10_parameters(PRESETS["gpt3"].config), ATOMS)
 
-    def truth(_guess: float) -> Truth:
-        five = counted.known[4] / counted.held_out[4]
-        return Truth(digits(t, bits), seen=0 if five < 0.5 else 1,
-                     values={"power": grouped(round(log2_entries(t, 2 ** bits))), "digits": grouped(digits(t, bits)),
+    def truth(_guess: int) -> Truth:
+        five, n = counted.known[4] / counted.held_out[4], grouped(digits(t, bits))
+        return Truth(sum(log10_entries(t, 2 ** bits) > limit for limit in limits),
+                     said=page.label("before_table_said", n=n), seen=0 if five < 0.5 else 1,
+                     values={"power": grouped(round(log2_entries(t, 2 ** bits))), "digits": n,
                              "share": readable(100 * five)})
 
-    asked = {"t": grouped(t), "size": grouped(2 ** bits)}
-    return Prediction("table", Number(1, 1e5, log=True), truth, asked, (t, bits))
+    options, asked = [page.label(f"before_table_{k}") for k in range(4)], {"t": grouped(t), "size": grouped(2 ** bits)}
+    return Prediction("table", Options(options), truth, asked, (t, bits))
+
+
+def _log10_parameters(config: ModelConfig) -> float:
+    return math.log10(counting.n_parameters(config))
 
 
 def digits(t: int, bits: int) -> int:
@@ -54,7 +61,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     t, bits = picked()
     counted = next_token_table.load()
     rows = table_rows(counted)
-    own, gpt3 = (math.log10(counting.n_parameters(config)) for config in (run.model.config, PRESETS["gpt3"].config))
+    own, gpt3 = map(_log10_parameters, (run.model.config, PRESETS["gpt3"].config))
     marks = [(page.label("table_mark_own", model=run.title), own), (page.label("table_mark_gpt3"), gpt3),
              (page.label("table_mark_atoms"), ATOMS)]
     title = page.label("table_twin", t=grouped(t), size=grouped(2 ** bits), digits=grouped(digits(t, bits)))

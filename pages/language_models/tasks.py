@@ -13,7 +13,7 @@ from core.analysis.statistics import Proportion
 from core.app.base.markdown import code, unmarked
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.evaluation import teaching_tasks as evaluation
@@ -24,23 +24,28 @@ from pages.language_models.shared import PREFIX, attached, choice, keep, named, 
 from pages.language_models.written import Written
 
 MOST_CHARACTERS = 300      # of the reader's own text
+HALF = 0.5                 # what a coin toss gets right
 SURE = (0.2, 0.6)          # the limits between the options of the question
 # A task as word prediction: the prompt with its template, the next tokens, and the model's accuracy on a labelled set.
 _picture = token_view("lm_tasks", __file__)
 
 
 def predict(page: Lesson, run: Run) -> Prediction:
-    """How many exercises of the labelled set the model gets right."""
+    """Whether the model gets all exercises of the labelled set right, more than half, fewer, or none."""
     task, shots = read("task"), int(read("shots"))
     n = exercises.SIZES[task]
     what = [page.label("asked_shots", k=shots)] if shots else []
     what += [page.label(f"asked_{task}", n=n, prompt=code(exercises.prompt_of(task, page.label(f"own_{task}"))))]
 
-    def truth(_guess: float) -> Truth:
-        right = sum(r.right for r in _results(page, run, task, shots))
-        return Truth(right, seen=0 if right == n else 1 if right > n / 2 else 2, values={"right": right})
+    def truth(_guess: int) -> Truth:
+        score = _score(_results(page, run, task, shots))
+        right, said = score.right, page.label("before_tasks_said", right=score.right, n=n)
+        low, high = score.interval
+        return Truth(0 if right == n else 1 if right > n / 2 else 2 if right else 3, said=said,
+                     seen=0 if low > HALF else 2 if high < HALF else 1, values={"said": said})
 
-    return Prediction("tasks", Number(0, n), truth, {"what": " ".join(what), "n": n}, (task, shots))
+    options = [page.label(f"before_tasks_{k}", n=n) for k in range(4)]
+    return Prediction("tasks", Options(options), truth, {"what": " ".join(what), "n": n}, (task, shots))
 
 
 def draw(page: Lesson, run: Run) -> Reading:

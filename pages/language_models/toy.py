@@ -37,14 +37,15 @@ def picked() -> tuple[int, int, float]:
     return before, word, float(TABLE[before, word]) if p < 0 else min(max(p, 0.01), 0.99)
 
 
-def predict(page: Lesson, run: Run) -> Prediction:
-    """Which p of one entry makes the training text most probable."""
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """Which p of one entry makes the training text most probable; None where the text has no such row."""
     text, (before, word, _) = text_of(page), picked()
     n, all_ = toy_model.frequency(text, before, word)
+    if not all_:
+        return None
 
     def truth(_guess: float) -> Truth:
-        best = 100 * n / all_ if all_ else 0.0
-        return Truth(best, values={"n": n, "all": all_, "p": plain_number(best / 100, 3)})
+        return Truth(100 * n / all_, values={"n": n, "all": all_, "p": plain_number(n / all_, 3)})
 
     return Prediction("toy", Number(0, 100, unit="%", near=5), truth,
                       {"word": code(WORDS[word]), "before": code(name_of(page, before)), "text": said(page)},

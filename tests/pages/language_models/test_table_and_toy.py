@@ -16,7 +16,7 @@ from core.language import next_token_table, toy_model
 from tests.helpers import lessons, messages
 from tests.helpers.javascript import evaluate
 from tests.helpers.messages import formulas
-from tests.helpers.predictions import ask, commit
+from tests.helpers.predictions import ask, commit, modes
 
 open_at = functools.partial(lessons.open_at, "language_models")
 
@@ -39,8 +39,16 @@ def test_the_slides_power_is_the_right_one():
     lines = formulas(open_at(language_models_view="table"))
     assert (2 ** 16) ** (2 ** 11 + 1) == 2 ** 32784 and "2^{32784}" in lines[1] and "2^{27}" in lines[1]
     assert lines[0].startswith(r"|T|^{t+1} = \left(2^{16}\right)^{2049} = 2^{16 \cdot 2049} = 2^{32784}")
-    found = commit(ask("language_models", "table"), "language_models", "table", 80.0)
-    assert found["answer"] == 9869 and "fewer than half" in found["true"]
+
+
+@pytest.mark.parametrize("t, bits, answer", [(0, 12, 0), (1, 10, 1), (1, 12, 1), (2, 12, 1), (2, 16, 2), (16, 12, 2),
+                                             (32, 12, 3), (2048, 16, 3)])
+def test_how_many_numbers_the_table_has(t: int, bits: int, answer: int):
+    query = {"language_models_table_t": str(t), "language_models_table_bits": str(bits)}
+    found = commit(ask("language_models", "table", **query), "language_models", "table", 0)
+    entries = (2 ** bits) ** (t + 1)
+    assert found["answer"] == answer == sum(entries > limit for limit in (10 ** 6, 174_591_683_584, 10 ** 80))
+    assert found["said"] == f"{len(str(entries)) if t < 99 else 9869:,} digits" and "fewer than half" in found["true"]
 
 
 def test_places_on_the_scale_rise_with_the_number():
@@ -112,6 +120,21 @@ def test_the_least_cross_entropy_the_greatest_product_and_the_count_are_at_the_s
     assert ps[drawn.index(min(drawn))] == ps[products.index(max(products))] == best
     found = commit(ask("language_models", "toy"), "language_models", "toy", 10.0)
     assert found["answer"] == 50 and "3 / 6 = 0.500" in found["reason"]
+
+
+@pytest.mark.parametrize("before, word", itertools.product(range(6), range(5)))
+def test_the_range_of_the_question_holds_every_count_of_the_text(before: int, word: int):
+    """By hand: after each word, and at the start, so many words of the text follow."""
+    text = ["the mouse ate the cheese"] * 2 + ["the cheese ate the mouse"]
+    pairs = [pair for line in text for pair in itertools.pairwise(["start", *line.split()])]
+    first, then = (*toy_model.WORDS, "start")[before], toy_model.WORDS[word]
+    all_, n = sum(a == first for a, _ in pairs), pairs.count((first, then))
+    found = toy_model.frequency([toy_model.ids_of(line) for line in text], before, word)
+    assert found == (n, all_) and (not all_ or 0 <= 100 * n / all_ <= 100)
+
+
+def test_nothing_is_asked_of_a_word_that_nothing_follows():
+    assert "ask" not in modes(ask("language_models", "toy", language_models_toy_before="1"))
 
 
 def test_a_sentence_of_other_words_is_of_those_that_there_are():
