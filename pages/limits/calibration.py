@@ -13,9 +13,8 @@ from core.analysis.statistics import Calibration, calibrate, chance_errors
 from core.app.base import prose
 from core.app.compute import cache, growing_results
 from core.app.compute.growing_results import Part
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.frame.charts import look
-from core.app.frame.prediction import guess_of
 from core.app.state import Run
 from core.evaluation import losses
 from core.figures.numbers import latex_number, latex_operand, percent, plain_number, readable
@@ -26,7 +25,7 @@ from pages.limits.shared import PREFIX, attached, choice, met_teaching, own_seed
 KINDS = ("sentiment", "opposites", "agreement", "copying", "sums", "counting", "summary")
 N_EACH = 16             # exercises of each kind
 SURE = 0.8              # the probability from which on a token counts, in the question before the picture
-CLOSE = 5               # percent: a guess so far from the answer is close enough
+CLOSE = 0.02            # of a share: one that comes so near to what is said comes as often as that
 MOST_TOKENS = 2_400        # read of a source
 TEXTS, TOKENS = 40, 60     # samples of the control, and tokens of each
 FEW_TEXTS, FEW_TOKENS = 24, 24     # the same for the question
@@ -90,29 +89,32 @@ def documents(source: str, seed: int, prompt: str) -> list[str]:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """How often the likeliest token comes where the model is nearly sure of it; asked of a model that is often so."""
+    """Whether the likeliest token comes more or less often than is said, or as often, where the model is nearly sure of
+    it; asked of a model that is often so.
+    """
     source, seed = read("source"), read("seed")
     is_trained = met_teaching(run.model_name) in ("whole", "part") and cache.name_and_step(run.model_name)[1] is None
     if source == "prompt" or not is_trained:
         return None
 
-    def truth(_guess: float) -> Truth:
+    def truth(_guess: int) -> Truth:
         given = _given(run, source, seed)
         sure = given.confidence >= SURE
         came, said = float(given.right[sure].mean()), float(given.confidence[sure].mean())
-        return Truth(round(100 * came, 1), seen=_seen(given),
-                     values={"n": int(sure.sum()), "came": percent(came), "said": percent(said)})
+        return Truth(1 if abs(came - said) <= CLOSE else 0 if came > said else 2,
+                     said=page.label("before_calibration_said", came=percent(came), said=percent(said)),
+                     seen=_seen(given), values={"n": int(sure.sum()), "came": percent(came), "said": percent(said)})
 
-    return Prediction("calibration", Number(0, 100, unit="%", near=CLOSE), truth,
+    return Prediction("calibration", Options([page.label(f"before_calibration_{k}") for k in range(3)]), truth,
                       {"source": page.label(f"asked_{source}"), "sure": percent(SURE, 0)}, (source, seed))
 
 
 def _seen(given: Predictions) -> int:
-    """Which statement is true of the two dots at the right end: both lie below the diagonal, or both above it; or else
+    """Which statement is true of the counts: the most predictions are at the right end, or at the left one, or else
     neither.
     """
-    ends = [b.share_right - b.confidence for b in given.calibration.bins if b.count and b.low >= SURE - 1e-9]
-    return 0 if all(gap < 0 for gap in ends) else 1 if all(gap > 0 for gap in ends) else 2
+    counts = [b.count for b in given.calibration.bins]
+    return {len(counts) - 1: 0, 0: 1}.get(counts.index(max(counts)), 2)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -131,29 +133,27 @@ def draw(page: Lesson, run: Run) -> Reading:
     score = page.label("log_losses", model=readable(given.log_loss), blind=readable(blind.log_loss))
     st.markdown(f"**{title}** {score}")
     left, right, third = st.container(key=f"{PREFIX}diagrams").columns(3, gap="medium", vertical_alignment="bottom")
-    guess = guess_of(page, "calibration", run, (source, seed))
     with left:
-        _diagram(page, given, "given", guess, source=name)
+        _diagram(page, given, "given", source=name)
     with right:
-        _diagram(page, control, "control", None, temperature=readable(temperature))
+        _diagram(page, control, "control", temperature=readable(temperature))
     with third:
-        _diagram(page, blind, "blind", None)
+        _diagram(page, blind, "blind")
     return Reading(_lines(page, given, blind), _question(page, run, temperature, seed),
                    [calibrate, chance_errors, losses.own_predictions],
                    {"given.csv": lambda: _table(given), "control.csv": lambda: _table(control)},
                    f".st-key-{PREFIX}diagrams", title, _bins(page, given))
 
 
-def _diagram(page: Lesson, result: Predictions, name: str, guess: float | None, **values: str) -> None:
-    """Draw a reliability diagram above its counts. guess: the reader's, in percent; values: of the caption."""
+def _diagram(page: Lesson, result: Predictions, name: str, **values: str) -> None:
+    """Draw a reliability diagram above its counts. values: of the caption."""
     calibration = result.calibration
     titles = page.labels("axis") | {"diagonal": page.label("diagonal"), "right": page.label("column_came")}
     with st.container(gap="xsmall"):
         error = percent(round(calibration.expected_error, 12))      # free of rounding
         st.markdown(page.label("ece", caption=page.label(f"caption_{name}", **values), n=calibration.n,
                                ece=error, chance=percent(result.chance.mean())))
-        mine = None if guess is None else (SURE, guess / 100, page.frame_words.label("before_mine"))
-        show(figures.reliability(calibration, titles, mine, **look(190, presenting=100)), name)
+        show(figures.reliability(calibration, titles, **look(190, presenting=100)), name)
         show(figures.counts(calibration, titles, **look(90, presenting=86)), f"{name}_counts")
 
 

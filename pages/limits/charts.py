@@ -63,13 +63,12 @@ def passages(frame: pd.DataFrame, groups: Sequence[str], titles: tuple[str | Non
 # ---- calibration -----------------------------------------------------------------------------------------------------
 
 
-def reliability(calibration: Calibration, titles: Mapping[str, str], guess: tuple[float, float, str] | None,
-                theme: str, scale: float, height: int) -> alt.LayerChart:
+def reliability(calibration: Calibration, titles: Mapping[str, str], theme: str, scale: float,
+                height: int) -> alt.LayerChart:
     """A reliability diagram: the share of predictions that came true against their mean probability, a dot with
     Wilson's interval for each bin.
 
-    titles: of the axes "said" and "came", of the "diagonal", and of the counts "right" in the tooltip. guess: a share
-    that the reader expects to come true of all that is said with at least a probability: (probability, share, name).
+    titles: of the axes "said" and "came", of the "diagonal", and of the counts "right" in the tooltip.
     """
     rows = pd.DataFrame([_dot(b) for b in calibration.bins if b.count])
     x = quantity(alt.X, "said", None, [0, 1], labels=False, values=TICKS, grid=True)
@@ -85,19 +84,7 @@ def reliability(calibration: Calibration, titles: Mapping[str, str], guess: tupl
     base = alt.Chart(rows).encode(x=x, tooltip=tooltip)
     intervals = base.mark_rule(color=ink, strokeWidth=2 * scale).encode(y=low, y2=alt.Y2("high:Q"))
     dots = base.mark_point(filled=True, opacity=1, size=70 * scale, color=ink).encode(y=y)
-    return overlaid([diagonal, word, intervals, dots, *_guessed(guess, x, y, theme, scale)], theme, scale, height)
-
-
-def _guessed(guess: tuple[float, float, str] | None, x: alt.X, y: alt.Y, theme: str, scale: float) -> list[alt.Chart]:
-    """The reader's guess in a reliability diagram: a dashed line from its probability to 1, and its name."""
-    if guess is None:
-        return []
-    low, share, name = guess
-    base = alt.Chart(pd.DataFrame({"said": [low], "came": [share], "end": [1.0], "name": [name]})).encode(x=x, y=y)
-    look = {"color": colour("accent", theme, "ink")}
-    return [base.mark_rule(strokeDash=[4, 3], strokeWidth=2, **look).encode(x2=alt.X2("end:Q")),
-            base.mark_text(align="right", baseline="middle", dx=-5, fontSize=12 * scale, **look)
-            .encode(text=alt.Text("name:N"))]
+    return overlaid([diagonal, word, intervals, dots], theme, scale, height)
 
 
 def _dot(b: Bin) -> dict:
@@ -235,13 +222,12 @@ def _lanes(rows: Sequence[str], names: Sequence[str], meanings: Sequence[str], t
 
 
 def shares(tests: Sequence[str], scores: Mapping[str, Sequence[Proportion]], chance: Sequence[float],
-           titles: tuple[str, str], picked: int, guess: tuple[float, str] | None, theme: str, scale: float,
-           height: int) -> alt.LayerChart:
+           titles: tuple[str, str], picked: int, theme: str, scale: float, height: int) -> alt.LayerChart:
     """A group of lanes for each test, a lane for each reading: the share as a mark, its 95 % interval as a line, chance
     as a short vertical stroke.
 
     scores: reading -> one score for each test. titles: of the axis and of chance. picked: the index of the highlighted
-    test. guess: a share that the reader expected in it, and its name.
+    test.
     """
     names = list(scores)
     frame = pd.DataFrame([{"row": test, "lane": name, "share": score.share, "low": score.interval[0],
@@ -261,14 +247,7 @@ def shares(tests: Sequence[str], scores: Mapping[str, Sequence[Proportion]], cha
         x=x, shape=shape, tooltip=[*untitled("row", "lane"), *tips(shown=titles[0])])
     strokes = alt.Chart(floor).mark_tick(thickness=2.5 * scale, color=colour("text", theme), opacity=1).encode(
         x=x, y=y, tooltip=tips(row=" ", shown=titles[1]))
-    layers = [ground, strokes, lines, marks]
-    if guess is not None:
-        mine = (alt.Chart(pd.DataFrame({"row": [tests[picked]], "share": [guess[0]], "name": [guess[1]]}))
-                .encode(x=x, y=y))
-        look = {"color": colour("accent", theme, "ink")}
-        layers += [mine.mark_tick(thickness=2, strokeDash=[4, 3], **look),
-                   mine.mark_text(dy=-13 * scale, fontSize=12 * scale, **look).encode(text=alt.Text("name:N"))]
-    return overlaid(layers, theme, scale, height)
+    return overlaid([ground, strokes, lines, marks], theme, scale, height)
 
 
 # ---- structure or parameters -----------------------------------------------------------------------------------------

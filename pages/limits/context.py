@@ -13,7 +13,7 @@ from core.analysis.attribution import rank_correlation
 from core.analysis.context import Exchange
 from core.app.base.markdown import code
 from core.app.compute import growing_results
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, cannot
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth, cannot
 from core.app.frame.charts import look
 from core.app.state import Run
 from core.figures.numbers import grouped, latex_number, latex_operand, readable
@@ -23,7 +23,7 @@ from pages.limits.shared import PREFIX, choice, own_seed, read, show
 
 LEAST_TOKENS, MOST_TOKENS = 6, 64       # of a context; the last ones are taken, after the first
 FALLS = -0.3                            # Spearman's ρ of KL and distance from which on the dots are said to fall
-NEAR = 0.1                              # a guess of a cosine so far from it is close enough
+TURNS = 25                              # degrees from which on a vector is said to turn far
 
 
 @dataclass(frozen=True)
@@ -52,22 +52,28 @@ def scene_of(run: Run) -> Scene:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """How alike the vector is after its farthest word has been exchanged."""
+    """What of the vector changes when its farthest word is exchanged: nothing, less than half of its numbers, more of
+    them while it hardly turns, or more and it turns far.
+    """
     n = min(len(run.token_ids), MOST_TOKENS)
     if n < LEAST_TOKENS or read("trace") == "probe":
         return None
     first = run.tokens[len(run.token_ids) - n + 1]
 
-    def truth(_guess: float) -> Truth:
-        found = scene_of(run).found
+    def truth(_guess: int) -> Truth:
+        found, d = scene_of(run).found, run.model.config.d_model
+        changed, cosine = int(found.changed[1]), float(found.cosine[1])
+        angle = math.degrees(math.acos(min(max(cosine, -1.0), 1.0)))
         distances = np.arange(n - 1)[::-1].astype(float)
         falls = rank_correlation(found.kl[1:], distances) < FALLS
-        return Truth(round(float(found.cosine[1]), 2), seen=0 if falls else 1,
-                     values={"cosine": readable(found.cosine[1]), "kl": readable(found.kl[1], 2),
-                             "changed": int(found.changed[1]), "d": run.model.config.d_model})
+        return Truth(2 + (angle >= TURNS) if 2 * changed >= d else int(changed > 0),
+                     said=page.label("before_context_said", changed=changed, d=d, angle=readable(angle, 2)),
+                     seen=0 if falls else 1,
+                     values={"cosine": readable(cosine), "kl": readable(found.kl[1], 2), "angle": readable(angle, 2),
+                             "changed": changed, "d": d})
 
-    return Prediction("context", Number(-1, 1, step=0.05, near=NEAR), truth, {"token": first, "back": n - 2},
-                      (read("seed"), n))
+    options = [page.label(f"before_context_{k}", angle=TURNS) for k in range(4)]
+    return Prediction("context", Options(options), truth, {"token": first, "back": n - 2}, (read("seed"), n))
 
 
 def draw(page: Lesson, run: Run) -> Reading:

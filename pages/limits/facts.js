@@ -1,9 +1,7 @@
 // header: rows [{group, name, ask, truth, bars [{name, p, shown, right, said (by the model)}], rest (p of all other
-// answers), picked (index of a dot or −1), own (p of a question that is no dot, or null), guess (the reader's, of the
-// picked answer's probability in percent, or null), dots [[p, right, relation, place, tip]]}], areas [text], note,
-// title_line, you (the name of the guess), settings {threshold}. A disc is a right answer and a cross a wrong one;
-// answers left of the threshold are withheld. The threshold moves here, and Python hears of it when
-// the hand rests.
+// answers), picked (index of a dot or −1), own (p of a question that is no dot, or null), dots [[p, right, relation,
+// place, tip]]}], areas [text], note, title_line, settings {threshold}. A disc is a right answer and a cross a wrong
+// one; answers left of the threshold are withheld. The threshold moves here, and Python hears of it when the hand rests.
 import {
   chip, draw, drawLine, drawText, fill, make, setRange, sized, spokenLine,
 } from "../../core/components/lib/dom.js";
@@ -126,15 +124,8 @@ class Facts {
       if (i === row.picked) draw("circle", { cx: x, cy: y, r: size + 4, class: "ring" }, svg);
       return mark;
     });
-    if (row.guess !== null) this.guessed(svg, xOf(row.guess / 100), floor, row.guess > 50);
     if (row.own !== null) draw("circle", { cx: xOf(row.own), cy: floor, r: 6, class: "ring" }, svg);
     return { marks, ground, xOf, limit: draw("line", { class: "limit", y1: 0, y2: floor + 4 }, svg) };
-  }
-
-  /** The reader's guess: a dashed line from the axis up, with its name on the side that has room. */
-  guessed(svg, x, floor, isFar) {
-    drawLine(svg, x, 0, x, floor, { class: "guess" });
-    drawText(svg, x + (isFar ? -5 : 5), 0.9 * this.em, this.you, { anchor: isFar ? "end" : "start", name: "guess" });
   }
 
   /** What the threshold changes: lines, grounds, counts, and the sentence that sums them up. */

@@ -13,8 +13,7 @@ from core.analysis.statistics import mann_whitney
 from core.app.base.markdown import code, unmarked
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
-from core.app.frame.prediction import guess_of
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.evaluation import confidence
@@ -37,6 +36,7 @@ from pages.limits.shared import (
 
 GROUPS = ("taught", "untaught", "invented")
 ASKED = "untaught"         # the group of the question before the picture
+HALF = 0.5                 # the probability from which on that calls an answer a sure one
 N_CASES = 4                # of each group, for each kind of fact
 MOST_CHARACTERS = 80       # of the reader's own subject
 TOKENS = 27                # of a question with its answer
@@ -100,25 +100,22 @@ def cases(page: Lesson, run: Run, phrasing: str) -> list[Case]:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """How probable the model finds its own answer to a question that it was never taught."""
+    """Whether the model's answer to a question that it was never taught is right, or wrong and how sure of it it is."""
     relation = next((one for one in teaching_text.relations() if one["name"] == read("relation")), None)
     if relation is None or met_teaching(run.model_name) != "whole":
         return None
-    exercise = _exercise(relation, read("phrasing"), ASKED, "")
+    exercises = [_exercise(relation, read("phrasing"), group, "") for group in (ASKED, "taught")]
 
-    def truth(_guess: float) -> Truth:
-        answer = confidence.greedy(*_leading(run, [exercise]))
-        return Truth(round(100 * answer.p, 1), seen=int(answer.right),
-                     values={"answer": _text(answer), "p": percent(answer.p), "truth": exercise.answer.strip()})
+    def truth(_guess: int) -> Truth:
+        answer, known = map(confidence.greedy, _leading(run, exercises))
+        return Truth(1 if answer.right else 2 if answer.p < HALF else 3,
+                     said=page.label("before_facts_said", p=percent(answer.p)), seen=int(known.p <= answer.p),
+                     values={"answer": _text(answer), "p": percent(answer.p), "truth": exercises[0].answer.strip()})
 
     subject = subjects(relation, ASKED)[read(ASKED)][0]
-    return Prediction("facts", Number(0, 100, unit="%"), truth,
-                      {"question": question_of(read("phrasing"), relation, subject)}, asked_about())
-
-
-def asked_about() -> tuple[str, str, int]:
-    """The kind of question, its phrasing and its subject, of which the reader guesses."""
-    return read("relation"), read("phrasing"), read(ASKED)
+    return Prediction("facts", Options([page.label(f"before_facts_{k}") for k in range(4)]), truth,
+                      {"question": question_of(read("phrasing"), relation, subject)},
+                      (read("relation"), read("phrasing"), read(ASKED), read("taught")))
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -138,8 +135,7 @@ def draw(page: Lesson, run: Run) -> Reading:
               "areas": [page.label("facts_area", other=page.label(f"group_{group}"),
                                    value=plain_number(won / (n * m), 3))
                         for group in GROUPS[1:] for won, n, m in [_pairs(dots, group)]],
-              "settings": {"threshold": read("threshold")}, "you": page.frame_words.label("before_mine")}
-    header["rows"][GROUPS.index(ASKED)]["guess"] = guess_of(page, "facts", run, asked_about())
+              "settings": {"threshold": read("threshold")}}
     _picture(header, key=f"{PREFIX}facts", on_settings=lambda settings: _settled(names, settings))
     return Reading(_lines(page, asked, answers, dots), _question(page, dots),
                    [confidence.claims, confidence.leading, mann_whitney], {"answers.csv": lambda: _table(dots)},
@@ -215,7 +211,7 @@ def _row(page: Lesson, subject: str, exercise: Exercise, claims: list[Claim], do
             "picked": places.index(here) if is_dot else -1,
             "dots": [[round(case.claim.p, 6), case.claim.right, case.relation, case.place,
                       f"{case.claim.exercise.prompt}{case.claim.text}"] for case in of_group],
-            "own": None if is_dot else answer.p, "guess": None}
+            "own": None if is_dot else answer.p}
 
 
 def _certainties(dots: list[Case], group: str) -> np.ndarray:

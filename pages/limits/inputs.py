@@ -78,7 +78,9 @@ class Scene:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """Which token's removal lowers the target's probability most."""
+    """Which token's removal lowers the target's probability most, the last one aside: what stands right before a word
+    says what kind of word it is, which is grammar and hides what the sentence is about.
+    """
     short = _shortened(run)
     if len(short.token_ids) < LEAST_TOKENS:
         return None
@@ -87,14 +89,14 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
     def truth(guess: int) -> Truth:
         parts = _scene(short).parts
         falls, sizes = parts.values["removed"], (np.abs(parts.values[name]) for name in ("removed", "gradient"))
-        most = int(np.argmax(falls[1:])) + 1
+        most = int(np.argmax(falls[1:-1])) + 1
         left = [percent(math.exp(parts.score - falls[i])) for i in (most, guess)]
         longest = {int(np.argmax(size)) for size in sizes}
         return Truth(most, said=left[0], own=left[1], seen=len(longest) - 1,
                      values={"token": short.tokens[most], "before": percent(math.exp(parts.score)), "after": left[0]})
 
-    return Prediction("inputs", Place(short.tokens, range(1, len(short.tokens))), truth,
-                      {"target": run.tokenizer.visible(target)}, target)
+    return Prediction("inputs", Place(short.tokens, range(1, len(short.tokens) - 1)), truth,
+                      {"target": run.tokenizer.visible(target), "last": short.tokens[-1]}, target)
 
 
 def _target(run: Run) -> int:

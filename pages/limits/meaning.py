@@ -15,9 +15,8 @@ from core.analysis.statistics import Z_95, Proportion
 from core.app.base.markdown import code
 from core.app.compute import cache, growing_results
 from core.app.compute.growing_results import Part
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.frame.charts import look
-from core.app.frame.prediction import guess_of
 from core.app.state import Run, address, reader
 from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, latex_operand, percent, plain_number, probability, readable
@@ -59,24 +58,33 @@ class Scene:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """How many items the model still gets right when the words before the question are shuffled."""
+    """How many items the model still gets right when the words before the question are shuffled: as many, fewer, what
+    blind choice gives, or fewer than that, by 95 % intervals.
+    """
     test, n, seed = read("test"), _counted(run), read("seed")
     first = word_order.items(test, n, seed)[0]
     if len(first.context.split()) < LEAST_WORDS:
         return None
 
-    def truth(_guess: float) -> Truth:
-        given = [answers(run, test, n, seed, reading) for reading in READINGS[:2]]
-        whole, shuffled = map(word_order.score, given)
+    def truth(_guess: int) -> Truth:
+        given = [answers(run, test, n, seed, reading) for reading in READINGS]
+        whole, shuffled, last = map(word_order.score, given)
         chance = word_order.chance([answer.item for answer in given[0]])
-        apart = whole.interval[0] > shuffled.interval[1], whole.interval[1] < shuffled.interval[0]
-        return Truth(shuffled.right, seen=0 if apart[0] else 2 if apart[1] else 1,
+        fewer = whole.interval[0] > shuffled.interval[1]
+        return Truth(1 + _beside(shuffled, chance) if fewer else 0,
+                     said=page.label("before_meaning_said", right=shuffled.right, n=n), seen=_beside(last, chance),
                      values={"whole": whole.right, "shuffled": shuffled.right, "chance": percent(chance, 0)})
 
-    return Prediction("meaning", Number(0, n), truth,
+    return Prediction("meaning", Options([page.label(f"before_meaning_{k}") for k in range(4)]), truth,
                       {"n": n, "prompt": first.prompt, "right": first.options[0].strip(),
                        "mixed": first.read("shuffled", random.Random(f"shuffle {seed}")),
                        "test": page.label(f"test_{test}")}, (test, n, seed))
+
+
+def _beside(score: Proportion, chance: float) -> int:
+    """Where the 95 % interval of a score lies: 0 above chance, 1 around it, 2 below it."""
+    low, high = score.interval
+    return 0 if low > chance else 2 if high < chance else 1
 
 
 def _counted(run: Run) -> int:
@@ -100,8 +108,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         scene = _scene(page, run)
         title = _title(page, scene)
         st.markdown(f"**{title}**")
-        guess = guess_of(page, "meaning", run, (scene.test, _counted(run), read("seed")))
-        _chart(page, scene, None if guess is None else guess / _counted(run))
+        _chart(page, scene)
     with right:
         _items(page, run, scene)
     return Reading(_lines(page, scene), _question(page, run, scene),
@@ -149,13 +156,13 @@ def _title(page: Lesson, scene: Scene) -> str:
     return page.label("meaning_title", order=order, blind=blind)
 
 
-def _chart(page: Lesson, scene: Scene, guess: float | None) -> None:
-    """Chart the shares of all tests. guess: the share that the reader expects of the picked one, shuffled."""
-    tests, mine = list(scene.answers), None if guess is None else (guess, page.frame_words.label("before_mine"))
+def _chart(page: Lesson, scene: Scene) -> None:
+    """Chart the shares of all tests."""
+    tests = list(scene.answers)
     scores = {page.label(f"reading_{reading}"): [scene.score(test, reading) for test in tests] for reading in READINGS}
     show(figures.shares([page.label(f"test_{test}") for test in tests], scores, [scene.chance(test) for test in tests],
                         (page.label("axis_share"), page.label("chance")), tests.index(scene.test),
-                        mine, **look(316, presenting=295)), "shares")
+                        **look(316, presenting=295)), "shares")
 
 
 def _items(page: Lesson, run: Run, scene: Scene) -> None:

@@ -4,8 +4,7 @@ import { drawWritten } from "../../core/components/lib/tokens.js";
 import { keepFree, mounted, redrawn } from "../../core/components/lib/view.js";
 
 // header: rows [{kind "passage" | "twin", name, sum, tokens [[text, kind "given" | "recited" | "strayed", p or null,
-// tip]], rest "how the passage itself goes on"}], key; guess (the last token of the passage that the reader expected to
-// be recited, or null), you (its legend). The first token that differs from the passage has a solid frame,
+// tip]], rest "how the passage itself goes on"}], key. The first token that differs from the passage has a solid frame,
 // those that the model makes up after it a dashed one.
 class Recital {
   constructor(root) {
@@ -19,8 +18,7 @@ class Recital {
 
   receive(header) {
     Object.assign(this, header);
-    const shown = this.guess !== null && this.guess < this.rows[0].tokens.length;
-    this.legend.textContent = shown ? `${this.key} ${this.you}` : this.key;
+    this.legend.textContent = this.key;
     this.place.ariaLabel = this.rows.map((row) => `${row.name}: ${row.sum}`).join(" ");
     this.build();
   }
@@ -35,10 +33,8 @@ class Recital {
       const em = 0.92 * emOf(this.root), width = node.clientWidth - 14;
       const svg = draw("svg", { class: "recital-text", role: "img" }, node);
       const first = row.tokens.findIndex((token) => token[1] === "strayed");
-      const items = row.tokens.map(([text, kind, p, title], i) => {
-        const mine = row.kind === "passage" && i === this.guess ? " guess" : "";
-        return { text, p: p ?? undefined, title, marks: `${i === first ? "strayed leaves" : kind}${mine}` };
-      });
+      const items = row.tokens.map(([text, kind, p, title], i) =>
+        ({ text, p: p ?? undefined, title, marks: i === first ? "strayed leaves" : kind }));
       const { height } = drawWritten(svg, items, 2, 2, width - 4, em, false);
       sized(svg, width, height + 2, `${row.name}: ${row.tokens.map((token) => token[0]).join("")}`);
       if (row.rest) make("div", "rest", node, row.rest);

@@ -12,9 +12,8 @@ import streamlit as st
 from core.app.base.markdown import code
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.frame.charts import look
-from core.app.frame.prediction import guess_of
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.evaluation import corpus_size
@@ -29,6 +28,7 @@ from pages.limits.shared import PREFIX, among, attached, keep, met_teaching, ori
 
 N_STRAYED = 20             # tokens of the model's own that are shown after it has left a passage
 GREEDY = SamplingConfig(temperature=0)
+READ = (0.5, 1)            # of the rest of a passage: limits between the answers before the picture
 NEEDED = (1, 4, 16)        # tokens of a start: the limits between the options of the question
 Pairs = dict[str, tuple[Recitation, Recitation]]        # name -> the passage and its twin
 # A passage and its twin: the given start of each, and the model's continuation, token by token.
@@ -57,19 +57,23 @@ def with_start(whole: Recitation, start: int) -> Recitation:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """How much of a passage that was read often the model recites."""
-    passage = next((one for one in teaching_text.canaries() if one.name == read("passage") and one.repeats), None)
+    """How much of a passage that was read often the model recites: nothing, less than half of the rest, more, all."""
+    pair = [one for one in teaching_text.canaries() if one.name == read("passage")]
+    passage = next((one for one in pair if one.repeats), None)
     if passage is None or met_teaching(run.model_name) != "whole":
         return None
+    twin = next(one for one in pair if not one.repeats)
     ids, start = run.tokenizer.encode(passage.text)[:run.model.config.n_context], read("start")
     rest = len(ids) - start
 
-    def truth(_guess: float) -> Truth:
-        [seen] = recitations(run.loaded.runner, run.tokenizer, [passage], start)
-        return Truth(seen.n_recited, seen=0 if seen.n_recited == rest else 1 if seen.n_recited else 2,
-                     values={"recited": seen.n_recited})
+    def truth(_guess: int) -> Truth:
+        n, of_twin = (r.n_recited for r in recitations(run.loaded.runner, run.tokenizer, [passage, twin], start))
+        return Truth(sum(n >= share * rest for share in READ) + (n > 0),
+                     said=page.label("before_memory_said", n=n, rest=rest), seen=int(n <= of_twin),
+                     values={"recited": n})
 
-    return Prediction("memory", Number(0, rest), truth,
+    options = [page.label(f"before_memory_{k}", rest=rest) for k in range(4)]
+    return Prediction("memory", Options(options), truth,
                       {"n": len(ids), "times": _times(page, passage.repeats), "rest": rest,
                        "start": run.tokenizer.decode(ids[:start]).strip()}, (passage.name, start))
 
@@ -95,10 +99,8 @@ def draw(page: Lesson, run: Run) -> Reading:
     st.markdown(f"**{title}** {origin(page, run.model_name)}")
     wide, beside = st.columns([11, 8], gap="medium")
     with wide:
-        guess = guess_of(page, "memory", run, (name, start))
-        header = {"scale": reader.scale(), "key": page.label("recital_key"), "you": page.label("recital_you"),
-                  "rows": [_row(page, run, seen, "passage"), _row(page, run, twin, "twin")],
-                  "guess": None if guess is None else start + round(guess) - 1}
+        header = {"scale": reader.scale(), "key": page.label("recital_key"),
+                  "rows": [_row(page, run, seen, "passage"), _row(page, run, twin, "twin")]}
         _picture(header, key=f"{PREFIX}recital", on_settings=lambda settings: None)
     with beside, st.container(key=f"{PREFIX}charts", gap="xsmall"):
         st.caption(page.label("memory_caption", n=start))

@@ -1,5 +1,5 @@
 // header: n; thetas, how many θ there are; solutions [text, "" for none] and the array counts, both by function;
-// bits {all, p, said}; guess (number or null); settings {function}. Function g has bit x where g(x) = 1.
+// bits {all, p, said}; settings {function}. Function g has bit x where g(x) = 1.
 import { draw, drawText, fill, hatching, make, sized, spokenLine } from "../../core/components/lib/dom.js";
 import { byKeys } from "../../core/components/lib/keys.js";
 import { grouped, readable } from "../../core/components/lib/numbers.js";

@@ -10,9 +10,8 @@ import streamlit as st
 from core.analysis import boolean_functions
 from core.analysis.boolean_functions import Family, Reached, reached, zeta
 from core.app.compute import growing_results
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.frame.charts import look
-from core.app.frame.prediction import guess_of
 from core.app.frame.views import choice as choose
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
@@ -62,17 +61,19 @@ def found_by(of: Family) -> Reached:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """How many of all functions the family reaches."""
+    """Whether the family reaches every function, half of them or more, or fewer."""
     of = family()
 
-    def truth(_guess: float) -> Truth:
+    def truth(_guess: int) -> Truth:
         found = found_by(of)
-        n_reached, half = found.n_reached, of.n_functions / 2
-        return Truth(n_reached, seen=0 if n_reached < half else 2 if n_reached == of.n_functions else 1,
+        n_reached, shades = found.n_reached, set(found.counts[found.counts > 0].tolist())
+        return Truth(0 if n_reached == of.n_functions else 1 if 2 * n_reached >= of.n_functions else 2,
+                     said=page.label("before_structure_said", reached=n_reached, all=of.n_functions),
+                     seen=int(len(shades) == 1),
                      values={"reached": n_reached, "said": readable(found.said_by_parameters),
                              "all": 1 << of.n, "left": readable(found.said_by_structure)})
 
-    return Prediction("structure", Number(0, of.n_functions), truth,
+    return Prediction("structure", Options([page.label(f"before_structure_{k}") for k in range(3)]), truth,
                       {"n": of.n, "functions": of.n_functions, "p": of.p, "thetas": 1 << of.p,
                        "family": page.label(f"structure_asked_{of.name}")}, of)
 
@@ -85,8 +86,8 @@ def draw(page: Lesson, run: Run) -> Reading:
         title = _title(page, scene)
         about = "" if reader.present() else page.label(f"structure_about_{scene.family.name}")
         st.markdown(f"**{_title(page, scene, 'short') if reader.present() else title}** {about}")
-        _picture(_message(page, scene) | {"guess": guess_of(page, "structure", run, scene.family)},
-                 key=f"{PREFIX}functions", on_settings=lambda settings: keep(function=settings["function"]),
+        _picture(_message(page, scene), key=f"{PREFIX}functions",
+                 on_settings=lambda settings: keep(function=settings["function"]),
                  arrays={"counts": scene.found.counts.astype("float32")})
     with right:
         n, exponent = _sliders(page)

@@ -12,7 +12,7 @@ import streamlit as st
 
 from core.app.base.markdown import code
 from core.app.compute import growing_results
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, word_exchange
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth, word_exchange
 from core.app.frame.charts import look
 from core.app.state import Run, prompts, reader
 from core.figures.numbers import bracketed, latex_number, latex_operand, percent, plain_number, readable
@@ -26,7 +26,7 @@ N_PRESENT = 6                   # counted words that a projector has room for
 K, K_PRESENT = 7, 4             # tokens that gain most, and as many that lose most
 LEAST = 1e-4                    # least probability, in one of the two texts, of a token that is drawn as a point
 LEAST_RATIO = 1e-3              # and of one that is listed by its ratio
-CLOSE = 5                       # percent: a guess so far from what moves is close enough
+N_OFFERED = 4                   # next words that the question before the picture offers: half of them lose
 MOST_COUNTED, MOST_CHARACTERS = 10, 300
 CHART = {"height": 310, "presenting": 267}     # px
 
@@ -69,20 +69,34 @@ def counted_words(pair: Pair) -> tuple[str, ...]:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """How much probability moves to other next words when one word of a sentence changes."""
+    """Which next word gains most when one word of a sentence changes."""
     if read("pair") == "own" or read("span") != "one" or read("by") != "probability":
         return None
     pair = listed(read("pair"), [read("sentence")])
 
-    def truth(_guess: float) -> Truth:
-        [contrast] = _contrasts(run, pair.texts)
-        moved, change = contrast.total_variation, contrast.difference
-        gained, lost = (run.tokenizer.visible(int(i)) for i in (change.argmax(), change.argmin()))
-        return Truth(round(100 * moved, 1), seen=int(np.abs(change).max() >= moved / 2),
-                     values={"moved": percent(moved), "gained": gained, "lost": lost})
+    [contrast] = _contrasts(run, pair.texts)
+    offered, change = _offered(run, contrast), contrast.difference
 
-    return Prediction("words", Number(0, 100, unit="%", near=CLOSE), truth,
-                      {"one": pair.texts[0][0], "a": pair.a, "b": pair.b})
+    def truth(guess: int) -> Truth:
+        ids, moved = list(offered.values()), contrast.total_variation
+        most, lost = int(change[ids].argmax()), run.tokenizer.visible(int(change.argmin()))
+        said, own = (page.label("before_words_said", p=percent(np.exp(contrast.log_p[i])),
+                                q=percent(np.exp(contrast.log_q[i]))) for i in (ids[most], ids[guess]))
+        return Truth(most, said=said, own=own, seen=int(np.abs(change).max() >= moved / 2),
+                     values={"moved": percent(moved), "gained": list(offered)[most], "lost": lost, "change": said})
+
+    return Prediction("words", Options(list(offered)), truth, {"one": pair.texts[0][0], "a": pair.a, "b": pair.b})
+
+
+def _offered(run: Run, contrast: Contrast) -> dict[str, int]:
+    """The tokens that the question offers, by name, in the order of the alphabet, which tells nothing: the one that
+    gains most, the whole word that gains most beside it, and those that lose most.
+    """
+    order = np.argsort(-contrast.difference, kind="stable").tolist()
+    names = {i: run.tokenizer.visible(i) for i in order}
+    words = [i for i in order[1:] if names[i].startswith("·") and names[i][1:].isalpha()]
+    offered = [order[0], *words[:N_OFFERED // 2 - 1], *words[-(N_OFFERED // 2):]]
+    return dict(sorted(((names[i], i) for i in offered), key=lambda one: one[0].strip("·").casefold()))
 
 
 def draw(page: Lesson, run: Run) -> Reading:

@@ -46,9 +46,17 @@ def test_the_page_says_what_passes_say():
     answer(at, "context", options.index(342))
 
 
-def test_how_alike_the_vector_is_after_the_farthest_word_is_exchanged():
-    found = told("limits", "context", 0.5, prompt=TEXT)
-    assert found["answer"] == pytest.approx(cosines_and_kl(1)[0], abs=0.006)
+def test_what_of_the_vector_changes_when_the_farthest_word_is_exchanged():
+    found = told("limits", "context", 0, prompt=TEXT)
+    changed, all_, angle = numbers_in(found["said"], whole=True)
+    assert found["answer"] == 2 and changed > all_ / 2 and all_ == 256
+    assert angle == pytest.approx(math.degrees(math.acos(cosines_and_kl(1)[0])), abs=0.06) and angle < 25
+
+
+def test_the_vector_of_another_model_turns_far():
+    prompt = "Once upon a time, there was a little girl named Lily. She had a red ball. One day, Lily lost her"
+    found = told("limits", "context", 0, prompt=prompt, model="induction")
+    assert found["answer"] == 3 and numbers_in(found["said"], whole=True)[-1] > 25
 
 
 def test_what_a_probe_reads_is_told_as_it_was_recorded():
