@@ -79,11 +79,12 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
 
     def truth(guess: int) -> Truth:
         ids, moved = list(offered.values()), contrast.total_variation
-        most, lost = int(change[ids].argmax()), run.tokenizer.visible(int(change.argmin()))
+        most = int(change[ids].argmax())
+        gained, lost = (run.tokenizer.visible(i) for i in (ids[most], int(change.argmin())))
         said, own = (page.label("before_words_said", p=percent(np.exp(contrast.log_p[i])),
                                 q=percent(np.exp(contrast.log_q[i]))) for i in (ids[most], ids[guess]))
         return Truth(most, said=said, own=own, seen=int(np.abs(change).max() >= moved / 2),
-                     values={"moved": percent(moved), "gained": list(offered)[most], "lost": lost, "change": said})
+                     values={"moved": percent(moved), "gained": gained, "lost": lost, "change": said})
 
     return Prediction("words", Options(list(offered)), truth, {"one": pair.texts[0][0], "a": pair.a, "b": pair.b})
 
@@ -94,9 +95,11 @@ def _offered(run: Run, contrast: Contrast) -> dict[str, int]:
     """
     order = np.argsort(-contrast.difference, kind="stable").tolist()
     names = {i: run.tokenizer.visible(i) for i in order}
-    words = [i for i in order[1:] if names[i].startswith("·") and names[i][1:].isalpha()]
-    offered = [order[0], *words[:N_OFFERED // 2 - 1], *words[-(N_OFFERED // 2):]]
-    return dict(sorted(((names[i], i) for i in offered), key=lambda one: one[0].strip("·").casefold()))
+    most = names[order[0]].removeprefix("·") or names[order[0]]
+    words = [i for i in order[1:] if names[i].startswith("·") and names[i][1:].isalpha() and names[i][1:] != most]
+    ends = [*words[:N_OFFERED // 2 - 1], *words[-(N_OFFERED // 2):]]
+    offered = {most: order[0]} | {names[i][1:]: i for i in ends}
+    return dict(sorted(offered.items(), key=lambda one: one[0].casefold()))
 
 
 def draw(page: Lesson, run: Run) -> Reading:

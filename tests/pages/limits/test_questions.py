@@ -191,10 +191,10 @@ def test_which_next_word_gains_most(pair: str, sentence: int, model: str):
             for k in ("a", "b"))
     moved = 0.5 * np.abs(q - p).sum()
     offered, gain = question(at)["guess"]["texts"], dict(zip(map(run.tokenizer.visible, range(len(p))), q - p))
-    assert len(offered) == 4 and offered == sorted(offered, key=lambda name: name.strip("·").casefold())
-    assert sum(gain[name] > 0 for name in offered) == sum(gain[name] < 0 for name in offered) == 2
+    assert len(offered) == 4 and offered == sorted(offered, key=str.casefold)
+    assert sum(gain[f"·{name}"] > 0 for name in offered) == sum(gain[f"·{name}"] < 0 for name in offered) == 2
     found = told(at, "words", 0)
-    assert offered[found["answer"]] == max(gain, key=gain.get) and f"{100 * moved:.1f}" in found["reason"]
+    assert f"·{offered[found['answer']]}" == max(gain, key=gain.get) and f"{100 * moved:.1f}" in found["reason"]
     assert found["true"] == statements("limits", "words")[int(np.abs(q - p).max() >= moved / 2)]
     for best in ((q - p).argmax(), (p - q).argmax()):
         assert f"`{run.tokenizer.visible(int(best))}`" in found["reason"]
