@@ -51,10 +51,9 @@ def spread(values: Sequence[float], gap: float) -> np.ndarray:
 
 
 def line_rows(frame: pd.DataFrame, names: Mapping[str, str], y: Axis, height: float, scale: float = 1.0,
-              picked: float | None = None, guess: tuple[float, float, str] | None = None) -> pd.DataFrame:
+              picked: float | None = None) -> pd.DataFrame:
     """Return the rows that `lines` draws, from the columns network, x and y: the points; the last point of each line
-    again, for the name, where that has room; the points at the x that the reader has picked, if any; and the point
-    (x, y, name) that the reader has guessed, if any.
+    again, for the name, where that has room; and the points at the x that the reader has picked, if any.
     """
     # one table is built, at the end: for a few hundred rows, building tables takes most of the time
     network, x, values = (frame[name].to_numpy() for name in ("network", "x", "y"))
@@ -69,15 +68,10 @@ def line_rows(frame: pd.DataFrame, names: Mapping[str, str], y: Axis, height: fl
         low, high = y.domain or (values[points].min(), values[points].max())
         gap = NAME_HEIGHT * scale / height * max(float(to(high)) - float(to(low)), 1e-9)
         at[len(points):len(points) + len(ends)] = back(spread(to(values[ends].clip(low, high)), gap))
-    table = pd.DataFrame({"network": network[rows], "x": x[rows], "y": values[rows],
-                          "name": [names[name] for name in network[rows]],
-                          "role": np.repeat(["line", "end", "picked"], [len(points), len(ends), len(marked)]),
-                          "at": at})
-    if guess is None:
-        return table
-    x_mine, y_mine, name = guess
-    mine = {"network": "", "x": x_mine, "y": y_mine, "name": name, "role": "guess", "at": y_mine}
-    return pd.DataFrame([*table.to_dict("records"), mine])
+    return pd.DataFrame({"network": network[rows], "x": x[rows], "y": values[rows],
+                         "name": [names[name] for name in network[rows]],
+                         "role": np.repeat(["line", "end", "picked"], [len(points), len(ends), len(marked)]),
+                         "at": at})
 
 
 def lines(names: Mapping[str, str], meanings: Mapping[str, str], x: Axis, y: Axis, theme: str, *,
@@ -110,11 +104,6 @@ def lines(names: Mapping[str, str], meanings: Mapping[str, str], x: Axis, y: Axi
         layers.append(_layer("end", {"type": "text", "align": "left", "dx": 6, "fontSize": 12 * scale,
                                      "fontWeight": 600},
                              x=place["x"], y=place["y"] | {"field": "at"}, color=colours, text={"field": "name"}))
-    accent = {"color": {"value": colour("accent", theme, "ink")}}
-    layers += [_layer("guess", {"type": "point", "shape": "diamond", "size": 90 * scale, "strokeWidth": 2}, **place,
-                      **accent),
-               _layer("guess", {"type": "text", "align": "right", "dx": -9 * scale, "fontSize": 12 * scale,
-                                "fontWeight": 600}, **place, **accent, text={"field": "name"})]
     if level is not None:
         layers += _level(*level, below=y.domain is not None and level[0] < sum(y.domain) / 2, theme=theme, scale=scale)
     # the names at the ends need no padding: a chart that is fitted to its place keeps room for them

@@ -3,19 +3,28 @@ trained while the reader watches.
 """
 import functools
 import math
+from bisect import bisect
 
 import numpy as np
 import streamlit as st
 
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, job_controls
-from core.app.frame.prediction import guess_of
+from core.app.frame import Lesson, Prediction, Question, Reading, Truth, job_controls
 from core.app.state import Run, reader
 from core.figures import lines as figures
-from core.figures.numbers import latex_number, latex_operand, readable
+from core.figures.numbers import latex_number, latex_operand, percent, readable
 from core.learning import memory_tasks
 from core.learning.memory_tasks import N_SYMBOLS, WRITERS, Rewriting, RewritingRecord
 from pages.recurrence import recorded
-from pages.recurrence.copy import answers, curves, kept_unless_run, training_tables, training_title, visible
+from pages.recurrence.copy import (
+    LIMITS,
+    answers,
+    curves,
+    kept_unless_run,
+    right_options,
+    training_tables,
+    training_title,
+    visible,
+)
 from pages.recurrence.shared import chart_height, choice, named, own_seed, read, show_spec, slider
 
 N_STEPS, EVERY = 600, 25
@@ -31,13 +40,13 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
     if not kept:
         return None
 
-    def truth(_guess: float) -> Truth:
-        one, attended = (task.longest * kept[-1].accuracy[name][-1] for name in WRITERS)
-        gap = kept[-1].accuracy["attention"][-1] - kept[-1].accuracy["bottleneck"][-1]
-        return Truth(round(one, 1), seen=0 if gap > CLEAR else 2 if gap < -CLEAR else 1,
-                     values={"one": readable(one), "attention": readable(attended)})
+    def truth(_guess: int) -> Truth:
+        one, attended = (kept[-1].accuracy[name][-1] for name in WRITERS)
+        gap = attended - one
+        return Truth(bisect(LIMITS, one), said=percent(one), seen=0 if gap > CLEAR else 2 if gap < -CLEAR else 1,
+                     values={"one": readable(task.longest * one), "attention": readable(task.longest * attended)})
 
-    return Prediction("bottleneck", Number(0, task.longest, step=0.5), truth,
+    return Prediction("bottleneck", right_options(page), truth,
                       {"n": task.longest, "m": n_hidden, "steps": kept[-1].step,
                        "order": page.label(f"asked_{task.order}")}, (task, n_hidden, seed))
 
@@ -55,10 +64,8 @@ def draw(page: Lesson, run: Run) -> Reading:
         running = job_controls.training_controls(
             page, key, "train_here" if kept else "train",
             lambda: memory_tasks.train_rewriting(task, n_hidden, seed, N_STEPS, EVERY))
-    guess = guess_of(page, "bottleneck", run, (task, n_hidden, seed))
     job_controls.follow(page, key, running,
-                        lambda records: _picture(page, task, n_hidden, seed, kept or records, bool(kept), guess),
-                        N_RECORDS)
+                        lambda records: _picture(page, task, n_hidden, seed, kept or records, bool(kept)), N_RECORDS)
     records = kept or job_controls.records_of(page, key)
     last = records[-1] if records else before(task, n_hidden, seed)
     return Reading(_lines(page, task, n_hidden, last), _question(page, task, n_hidden),
@@ -78,8 +85,8 @@ def _title(page: Lesson, task: Rewriting, records: list[RewritingRecord], is_rec
 
 
 def _picture(page: Lesson, task: Rewriting, n_hidden: int, seed: int, records: list[RewritingRecord],
-             is_recorded: bool, guess: float | None) -> None:
-    """Draw what both write, and where attention looks. guess: of the symbols that one vector gets right."""
+             is_recorded: bool) -> None:
+    """Draw what both write, and where attention looks."""
     st.markdown(f"**{_title(page, task, records, is_recorded)}**")
     last = records[-1] if records else before(task, n_hidden, seed)
     names = {name: page.label(f"writer_{name}") for name in WRITERS}
@@ -90,7 +97,7 @@ def _picture(page: Lesson, task: Rewriting, n_hidden: int, seed: int, records: l
                 answers(page, [("row_source", last.source), ("row_target", last.target)], names,
                         last.written, last.target)
             curves(page, last.accuracy, task.lengths(), records, names, N_STEPS, page.label("axis_length"),
-                   chart_height(66 if reader.present() else 160), None if guess is None else guess / task.longest)
+                   chart_height(66 if reader.present() else 160))
         with right:
             st.caption(page.label("caption_alignment" if last.step else "caption_alignment_before"))
             rows = figures.alignment_rows(np.array(last.alignment), list(map(visible, last.source)),

@@ -3,14 +3,14 @@ attention of the same size.
 """
 import functools
 import math
+from bisect import bisect
 from collections.abc import Callable, Hashable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, job_controls
-from core.app.frame.prediction import guess_of
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth, job_controls
 from core.app.state import Run, reader
 from core.figures import lines as figures
 from core.figures.lines import Axis
@@ -30,6 +30,7 @@ from pages.recurrence.shared import (
 )
 
 ASKED = "rnn"           # the network of the question before the picture
+LIMITS = (2 * CHANCE, 0.5, 0.9)        # shares of right answers between the options of the questions
 N_STEPS, EVERY = 500, 20
 N_RECORDS = 1 + N_STEPS // EVERY
 LETTERS = "abcdefgh"
@@ -62,15 +63,20 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
     if not kept:
         return None
 
-    def truth(_guess: float) -> Truth:
+    def truth(_guess: int) -> Truth:
         line, attended = (kept[-1].accuracy[name] for name in (ASKED, "attention"))
         seen = 0 if max(line) < 2 * CHANCE else 1 if line[0] - line[-1] > CHANCE else 2
-        return Truth(round(100 * line[-1], 1), seen=seen,
+        return Truth(bisect(LIMITS, line[-1]), said=percent(line[-1]), seen=seen,
                      values={"right": percent(line[-1]), "attention": percent(attended[-1])})
 
-    return Prediction("copy", Number(0, 100, unit="%"), truth,
+    return Prediction("copy", right_options(page), truth,
                       {"k": task.n_remembered, "delay": task.most_delay, "steps": kept[-1].step,
                        "chance": percent(CHANCE)}, (task, seed))
+
+
+def right_options(page: Lesson) -> Options:
+    """How many answers may be right: as many as by chance, or more, up to nearly all."""
+    return Options([page.label(f"right_{i}") for i in range(len(LIMITS) + 1)])
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -82,9 +88,8 @@ def draw(page: Lesson, run: Run) -> Reading:
         kept = kept_unless_run(page, key, recorded.recall_run(task, seed))
         running = job_controls.training_controls(page, key, "train_here" if kept else "train",
                                                  lambda: memory_tasks.train_recall(task, seed, N_STEPS, EVERY))
-    guess = guess_of(page, "copy", run, (task, seed))
     job_controls.follow(page, key, running,
-                        lambda records: _picture(page, task, seed, kept or records, bool(kept), guess), N_RECORDS)
+                        lambda records: _picture(page, task, seed, kept or records, bool(kept)), N_RECORDS)
     records = kept or job_controls.records_of(page, key)
     return Reading(
         _lines(page, task, records), _question(page, task),
@@ -117,9 +122,9 @@ def training_title(page: Lesson, name: str, records: list, is_recorded: bool, **
     return mark + page.label(f"{name}_title", steps=last.step, seconds=f"{last.seconds:.0f}", **values, **right)
 
 
-def _picture(page: Lesson, task: Recall, seed: int, records: list[RecallRecord], is_recorded: bool,
-             guess: float | None) -> None:
-    """Draw the task, the answers and the curves. guess: of the share at the longest delay, in percent."""
+def _picture(page: Lesson, task: Recall, seed: int, records: list[RecallRecord],
+             is_recorded: bool) -> None:
+    """Draw the task, the answers and the curves."""
     st.markdown(f"**{_title(page, task, records, is_recorded)}**")
     last, names = records[-1] if records else before(task, seed), network_names(page, READERS)
     with st.container(key="recurrence_copy_pictures"):
@@ -131,7 +136,7 @@ def _picture(page: Lesson, task: Recall, seed: int, records: list[RecallRecord],
             answers(page, [("row_target", last.targets)], names, last.answers, last.targets)
         with rest:
             curves(page, last.accuracy, task.delays(), records, names, N_STEPS, page.label("axis_delay"),
-                   chart_height(72 if reader.present() else 120), None if guess is None else guess / 100)
+                   chart_height(72 if reader.present() else 120))
 
 
 def _sequence(page: Lesson, record: RecallRecord) -> None:
@@ -152,18 +157,15 @@ def answers(page: Lesson, given: list[tuple[str, tuple[int, ...]]], names: dict[
 
 
 def curves(page: Lesson, accuracy: dict, places: tuple[int, ...], records: list, names: dict[str, str], n_steps: int,
-           axis: str, height: int, guess: float | None) -> None:
-    """Chart the current accuracy over the delay or length, and the loss over the steps, both with a line at chance.
-    guess: the reader's, of an accuracy at the last of the places.
-    """
-    mine = None if guess is None else (places[-1], guess, page.frame_words.label("before_mine"))
+           axis: str, height: int) -> None:
+    """Chart the current accuracy over the delay or length, and the loss over the steps, both with a line at chance."""
     by_place, by_step = st.columns(2, gap="medium")
     with by_place:
         st.caption(page.label("caption_accuracy"))
         frame = line_frame((name, x, y) for name in names for x, y in zip(places, accuracy[name]))
         show_lines("accuracy", frame, names, Axis(axis, domain=(places[0], places[-1])),
                    Axis(page.label("axis_accuracy"), "percent", (0, 1)), height,
-                   level=(CHANCE, page.label("chance")), points=True, guess=mine)
+                   level=(CHANCE, page.label("chance")), points=True)
     with by_step:
         st.caption(page.label("caption_loss"))
         frame = line_frame((name, record.step, record.losses[name]) for record in records if record.step

@@ -49,9 +49,8 @@ def predict(page: Lesson, run: Run) -> Prediction:
         return Truth(blocks - 1, seen=FOUR - blocks,
                      values={"blocks": blocks, "gates": ", ".join(names[part] for part in BLOCKS[stage])})
 
-    values = {"how": page.label(f"gates_how_{stage}"), "cell": page.label(f"gates_cell_{stage}")}
-    return Prediction("gates", Options([page.label(f"gates_blocks_{n}") for n in range(1, FOUR + 1)]), truth, values,
-                      stage)
+    return Prediction("gates", Options([page.label(f"gates_blocks_{n}") for n in range(1, FOUR + 1)]), truth,
+                      {"how": page.label(f"gates_how_{stage}"), "cell": page.label(f"gates_cell_{stage}")}, stage)
 
 
 def names_of(stage: str) -> dict[str, str]:

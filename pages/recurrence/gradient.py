@@ -1,4 +1,5 @@
 """Gradient: the size of the gradient over k steps in a tanh network, in gated cells and through attention."""
+from bisect import bisect
 from collections.abc import Sequence
 
 import numpy as np
@@ -7,9 +8,8 @@ import streamlit as st
 import torch
 
 from core.app.compute import cache
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
-from core.app.frame.prediction import guess_of
-from core.app.state import Run, reader
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
+from core.app.state import Run
 from core.figures.lines import Axis
 from core.figures.numbers import bracketed, latex_number, latex_operand, readable
 from core.learning import recurrent_cells
@@ -29,8 +29,7 @@ N_HIDDEN = 32
 INPUT_SIZE = 0.5         # standard deviation of the inputs, for which tanh units are mostly in their steep part
 ASKED = 60               # steps of the question
 NORMS = (0.9, 1.2, 1.5, 2.0)       # from which the question has the best one picked
-LEAST_POWERS, POWERS_A_STEP = 3, 0.42      # of ten, to each side of 1, that a guess can reach
-TOLD = 25                # px that the chart lacks below what is told of a guess
+LIMITS = (1e-3, 0.8, 1.25)         # factors between the options of the question
 ON_THE_BOUND = 0.01      # relative distance of two lines that lie on each other
 LINES = ("rnn", "bound", "lstm", "gru", "attention", "gates")
 
@@ -54,21 +53,22 @@ def gradients(norm: float, matrix: str, activation: str, keep: float, n_steps: i
 
 
 def predict(page: Lesson, run: Run) -> Prediction:
-    """By what factor a small change grows or shrinks over the picked distance of the plain network."""
+    """What is left of a small change over the picked distance of the plain network: hardly any, less, as much, more."""
     setting = settings()
     *_, n_steps, _ = setting
     distance = picked_distance(n_steps)
 
-    def truth(_guess: float) -> Truth:
+    def truth(_guess: int) -> Truth:
         norms = gradients(*setting)
         rnn, bound = norms["rnn"], norms["bound"]
-        return Truth(float(f"{rnn[distance]:.3g}"), seen=1 if np.allclose(rnn, bound, rtol=ON_THE_BOUND) else 0,
-                     values={"factor": readable(rnn[distance]), "bound": readable(bound[distance])})
+        factor = readable(rnn[distance])
+        return Truth(bisect(LIMITS, rnn[distance]), said=page.label("times", factor=factor),
+                     seen=1 if np.allclose(rnn, bound, rtol=ON_THE_BOUND) else 0,
+                     values={"factor": factor, "bound": readable(bound[distance])})
 
-    powers = max(LEAST_POWERS, round(POWERS_A_STEP * distance))
-    return Prediction("gradient", Number(10.0 ** -powers, 10.0 ** powers, log=True), truth,
+    return Prediction("gradient", Options([page.label(f"change_{i}") for i in range(len(LIMITS) + 1)]), truth,
                       {"norm": readable(read("norm")), "k": distance,
-                       "activation": page.label(f"activation_{read('activation')}")}, (*setting, distance))
+                       "flattens": page.label(f"flattens_{read('activation')}")}, (*setting, distance))
 
 
 def settings() -> tuple[float, str, str, float, int, int]:
@@ -94,15 +94,12 @@ def draw(page: Lesson, run: Run) -> Reading:
     setting = settings()
     norm, _, activation, bias, n_steps, _ = setting
     norms, distance = gradients(*setting), picked_distance(n_steps)
-    guess = guess_of(page, "gradient", run, (*setting, distance))
     title = page.label("gradient_title", norm=readable(norm), distance=distance,
                        **{name: readable(norms[name][distance]) for name in ("rnn", "lstm", "gates", "bound")})
     st.markdown(f"**{title}**")
     names = network_names(page, LINES) | {"rnn": page.label(f"network_{activation}")}
     show_lines("gradient", _frame(norms), names, Axis(page.label("axis_distance")),
-               Axis(page.label("axis_gradient"), "log"),
-               chart_height(0 if guess is None or reader.present() else TOLD), picked=distance,
-               guess=None if guess is None else (distance, guess, page.frame_words.label("before_mine")))
+               Axis(page.label("axis_gradient"), "log"), chart_height(), picked=distance)
     return Reading(_lines(page, norms, norm, distance, bias), _question(page, setting),
                    [recurrent_cells.step_jacobians, recurrent_cells.gradient_norms,
                     recurrent_cells.gradient_bound, recurrent_cells.gate_path,

@@ -1,11 +1,12 @@
 """Serial: the losses of a text waited for, step by step; and a recurrent pass, token after token, timed against one
 parallel pass of attention on this machine.
 """
+from bisect import bisect
+
 import pandas as pd
 import streamlit as st
 
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, job_controls
-from core.app.frame.prediction import guess_of
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth, job_controls
 from core.app.state import Run
 from core.cost import sequence_work
 from core.figures.lines import Axis
@@ -20,12 +21,13 @@ WORK = {"rnn": sequence_work.recurrent, "attention": sequence_work.attention, "p
 ORDERED = "rnn", "attention"    # of which the steps are counted
 RUNNERS = ("rnn", "attention", "generation")
 TIMES = (-2, 4)                 # powers of ten of the axis, in milliseconds
+LIMITS = (0.2, 0.8, 1.25)       # of attention's time over the recurrent one, between the options of the question
 PIECES = 8                      # into which the question cuts the text
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """How long one pass of attention takes in the recorded run, against the recurrent network's time; not asked where
-    losses are waited for.
+    """Whether one pass of attention takes less time in the recorded run than the recurrent network, or more; not asked
+    where losses are waited for.
     """
     if _waits(run):
         return None
@@ -35,14 +37,13 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
         return None
     last = timings[-1]
 
-    def truth(_guess: float) -> Truth:
+    def truth(_guess: int) -> Truth:
         slower = [timing.attention > timing.rnn for timing in timings]
         seen = 0 if slower[-1] and not slower[0] else 2 if all(slower) else 1
-        return Truth(float(f"{1e3 * last.attention:.3g}"), seen=seen,
-                     values={"attention": _milliseconds(last.attention)})
+        said = _milliseconds(last.attention)
+        return Truth(bisect(LIMITS, last.attention / last.rnn), said=said, seen=seen, values={"attention": said})
 
-    low, high = (10.0 ** power for power in TIMES)
-    return Prediction("serial", Number(low, high, unit="ms", log=True), truth,
+    return Prediction("serial", Options([page.label(f"takes_{i}") for i in range(len(LIMITS) + 1)]), truth,
                       {"n": grouped(last.n), "d": d, "rnn": _milliseconds(last.rnn)}, d)
 
 
@@ -66,12 +67,12 @@ def _times(page: Lesson, run: Run) -> Reading:
         d = int(named(page, "width"))
         key = ("serial", d)
         running = job_controls.controls(page, key, "time_it", lambda: recurrent_cells.race(LENGTHS, d))
-    is_own, guess = job_controls.job_of(page, key) is not None, guess_of(page, "serial", run, d)
+    is_own = job_controls.job_of(page, key) is not None
 
     def shown(records: list[Timing]) -> list[Timing]:
         return records if is_own else [*recorded.race(d)]
 
-    job_controls.follow(page, key, running, lambda records: _picture(page, shown(records), d, is_own, guess),
+    job_controls.follow(page, key, running, lambda records: _picture(page, shown(records), d, is_own),
                         len(LENGTHS))
     timings = shown(job_controls.records_of(page, key))
     return Reading(_lines(page, timings, d), _question(page),
@@ -92,8 +93,8 @@ def _milliseconds(seconds: float) -> str:
     return f"{readable(1e3 * seconds)} ms"
 
 
-def _picture(page: Lesson, timings: list[Timing], d: int, is_own: bool, guess: float | None) -> None:
-    """Draw times, steps and work by length. guess: the reader's, of the milliseconds of attention's pass."""
+def _picture(page: Lesson, timings: list[Timing], d: int, is_own: bool) -> None:
+    """Draw times, steps and work by length."""
     st.markdown(f"**{_title(page, timings, is_own)}**")
     plain = {"rnn": page.label("network_recurrent")}
     runners, both, counted = (network_names(page, names) | plain for names in (RUNNERS, ORDERED, WORK))
@@ -102,13 +103,12 @@ def _picture(page: Lesson, timings: list[Timing], d: int, is_own: bool, guess: f
               ("steps", both, [(name, n, 1 if name == "attention" else n) for n in LENGTHS for name in both], (0, 4)),
               ("flops", counted, [(name, n, flops(n, d)) for n in LENGTHS for name, flops in WORK.items()], (5, 10))]
     tokens = Axis(page.label("axis_tokens"), "log", (LENGTHS[0], LENGTHS[-1]), LENGTHS[::2])
-    mine = None if guess is None else (LENGTHS[-1], guess, page.frame_words.label("before_mine"))
     with st.container(key="recurrence_serial_pictures"):
         for column, (name, names, points, powers) in zip(st.columns([5, 4, 4], gap="medium"), charts):
             with column:
                 st.caption(page.label(f"caption_{name}" if points else f"caption_no_{name}"))
                 show_lines(name, line_frame(points), names, tokens, _powers(page.label(f"axis_{name}"), *powers),
-                           chart_height(36), points=name == "times", guess=mine if name == "times" else None)
+                           chart_height(36), points=name == "times")
 
 
 def _powers(title: str, low: int, high: int) -> Axis:

@@ -80,10 +80,9 @@ def line_frame(points: Iterable[tuple[str, float, float]]) -> pd.DataFrame:
 
 
 def show_lines(name: str, frame: pd.DataFrame, names: Mapping[str, str], x: Axis, y: Axis, height: int,
-               picked: float | None = None, guess: tuple[float, float, str] | None = None, **more) -> None:
-    """Draw `figures.lines` over `frame` with a mark at `picked` and the reader's `guess`; `more` goes to that function.
-    """
-    rows = figures.line_rows(frame, names, y, height, reader.scale(), picked, guess)
+               picked: float | None = None, **more) -> None:
+    """Draw `figures.lines` over `frame` with a mark at `picked`; `more` goes to that function."""
+    rows = figures.line_rows(frame, names, y, height, reader.scale(), picked)
     show_spec(name, rows,
               figures.lines(names, MEANINGS, x, y, reader.theme(), scale=reader.scale(), height=height, **more))
 

@@ -5,7 +5,7 @@
 // and a unit, a click on a token the start of the path; arrow keys move step and unit, with shift the start.
 //
 // header: layers, directions, n, m, k (outputs), tokens [text], picked {layer, direction, step, unit}, source (a
-// token), left_shares [directions][n], guess (the reader's, in percent, of the share at the picked step, or null), mine
+// token), left_shares [directions][n]
 // (its name), text, least, most, below, scale, theme; states and, of an LSTM, cells (layers, directions, n, m) and kept
 // (layers, directions, n), the mean of the forget gate; outputs (n, k).
 import { beginDrawing, clipped, line, stroke, writeText } from "../../core/components/lib/canvas.js";
@@ -342,9 +342,8 @@ class Unrolled {
       context.setLineDash([]);
       if (!backward) this.triangle(ink("attention-ink"), [[to, base + 3], [to - 4, base - 6], [to + 4, base - 6]]);
     }
-    const mine = this.guess === null ? "" : ` (${this.mine}: ${percent(this.guess / 100, 0)})`;
     const share = backward ? 0 : this.leftAt(this.route, picked.step);
-    const left = `${share < TINY ? `< ${percent(TINY)}` : percent(share)}${mine}`;
+    const left = share < TINY ? `< ${percent(TINY)}` : percent(share);
     const words = backward ? text.none : fill(text.path, { steps: Math.abs(picked.step - source), left });
     const { scrollLeft, clientWidth } = this.scroll;
     context.font = `700 ${this.type}px ${ink("font")}`;

@@ -1,6 +1,7 @@
 """Unrolled: a recurrent network over the prompt, step by step; the path between two tokens against the single step of
 attention.
 """
+from bisect import bisect
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +12,7 @@ from torch import Tensor
 
 from core.app.base.markdown import code
 from core.app.compute import cache
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
-from core.app.frame.prediction import guess_of
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run, prompts, reader
 from core.components import declare
 from core.components.lib.bytes import pack
@@ -29,6 +29,7 @@ HEIGHT = (300, 520)      # least and most px of the picture
 LEAST_STEPS = 3          # between the two ends of a path of which something may be lost
 TINY = 1e-4              # a share below it is as good as none
 SAME = (0.8, 1.25)       # a share in between is as good as all
+LIMITS = (0.01, *SAME)   # shares between the options of the question
 NOTE = 20                # px below the picture that present mode's bar would cover
 HERE = Path(__file__).parent
 # Hidden states as strips of signed colour, the same weights at every step, and the path between two tokens.
@@ -92,19 +93,20 @@ def picked(n_layers: int, both: bool) -> dict[str, int]:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """How much of what a token has changed in the state is left at the picked step."""
+    """How much of what a token has changed in the state is left at the picked step: hardly any, a part, all or more."""
     kind, both, seed, source, step = asked = _asked(run)
     if abs(step - source) < LEAST_STEPS or step < source and not both:
         return None
 
-    def truth(_guess: float) -> Truth:
+    def truth(_guess: int) -> Truth:
         left = float(left_of(run, kind, both, seed, source)[int(step < source), step])
-        return Truth(float(f"{100 * left:.3g}"), seen=0 if left < SAME[0] else 2 if left > SAME[1] else 1,
-                     values={"left": share_text(page, left)})
+        said = share_text(page, left)
+        return Truth(bisect(LIMITS, left), said=said, seen=0 if left < SAME[0] else 2 if left > SAME[1] else 1,
+                     values={"left": said})
 
-    return Prediction("unrolled", Number(0, 100, unit="%"), truth,
+    return Prediction("unrolled", Options([page.label(f"left_{i}") for i in range(len(LIMITS) + 1)]), truth,
                       {"source": run.tokens[source], "target": run.tokens[step], "steps": abs(step - source),
-                       "m": N_HIDDEN, "cell": page.label(f"network_{kind}")}, asked)
+                       "m": N_HIDDEN}, asked)
 
 
 def share_text(page: Lesson, share: float) -> str:
@@ -137,9 +139,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     states = torch.stack([torch.stack([steps.h for steps in directions]) for directions in layers])
     V = output_weights(states.shape[1], seed)
     values = {"states": states, "outputs": torch.cat([*states[-1]], dim=-1) @ V, **_lane(layers)}
-    own = {"left_shares": shares.tolist(), "guess": guess_of(page, "unrolled", run, _asked(run)),
-           "mine": page.frame_words.label("before_mine")}
-    _draw_states(page, run, values, at, source, own)
+    _draw_states(page, run, values, at, source, shares)
     page.note(page.label("unrolled_note", m=N_HIDDEN, seed=seed, rows=len(layers) * len(layers[0]),
                          gates=len(GATES[kind])))
     steps = layers[at["layer"]][at["direction"]]
@@ -160,17 +160,18 @@ def _lane(layers: list[list[Steps]]) -> dict[str, Tensor]:
 
 
 def _draw_states(page: Lesson, run: Run, values: dict[str, Tensor], at: dict[str, int], source: int,
-                 own: dict) -> None:
+                 shares: np.ndarray) -> None:
     """Draw the states (L, directions, N, m) over the tokens, the first layer at the bottom, the outputs (N, k) above
-    them, and the path from `source`. own: what is left of the source along it, and the reader's guess of that.
+    them, and the path from `source`. shares: what is left of the source along it (directions, N).
     """
     n_layers, n_directions, n, m = values["states"].shape
     header = {"layers": n_layers, "directions": n_directions, "n": n, "m": m, "k": N_OUTPUTS,
               "tokens": list(run.tokens), "picked": at, "source": source, "text": page.labels("unrolled_text"),
               "least": HEIGHT[0], "most": HEIGHT[1],
-              "below": NOTE if reader.present() else 0, "scale": reader.scale(), "theme": reader.theme()}
+              "below": NOTE if reader.present() else 0, "scale": reader.scale(), "theme": reader.theme(),
+              "left_shares": shares.tolist()}
     arrays = {name: each.numpy().astype(np.float32) for name, each in values.items()}
-    _picture(key=PICTURE, data=pack(header | own, arrays),
+    _picture(key=PICTURE, data=pack(header, arrays),
              events={"picked": _pick, "source": lambda source: keep(**{"from": source})})
 
 

@@ -281,9 +281,6 @@ def test_the_rows_of_lines_are_their_points_their_names_and_what_is_picked():
     assert told == [("line", "tanh", 0, 1), ("line", "LSTM", 0, 100), ("line", "tanh", 2, 10), ("line", "LSTM", 2, 10),
                     ("line", "LSTM", 1, 30), ("end", "tanh", 2, 10), ("end", "LSTM", 2, 10), ("picked", "LSTM", 1, 30)]
     assert rows["at"].tolist() == pytest.approx([1, 100, 10, 10, 30, 10 ** 0.9, 10 ** 1.1, 30])
-    guessed = figures.line_rows(frame, {"rnn": "tanh", "lstm": "LSTM"}, figures.Axis("y", "log"), 150,
-                                guess=(2, 5.0, "you"))
-    assert guessed[guessed["role"] == "guess"][["x", "y", "name"]].values.tolist() == [[2, 5.0, "you"]]
 
 
 def test_the_line_names_stand_apart():
