@@ -2,6 +2,7 @@
 its own curve.
 """
 import math
+from bisect import bisect
 from collections.abc import Mapping
 
 import numpy as np
@@ -13,7 +14,7 @@ from torch import Tensor
 from core.analysis import stream_and_heads
 from core.analysis.arrays import to_numpy
 from core.app.base.markdown import code, escaped
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.figures.numbers import bracketed, grouped, latex_number, latex_operand, percent, probability, readable
@@ -26,24 +27,25 @@ ALL = (*SHOWN, "swiglu", "geglu")
 EDGES, BINS = (-5.0, 5.0), 50
 PICKS = "x", "beta", "second", "gate"       # settings that are picked in the picture
 NEARLY_NOTHING = 0.05           # outputs of this size or less count as nothing
-MOST = 0.55                     # a share of the inputs from which on they are called most
+LIMITS = (0.45, 0.55, 0.9)      # shares of the inputs between the options of the question
 # Curves and slopes of activations at the picked x, a gate as a surface, and the live model's inputs on its own curve.
 _picture = token_view("architecture_curves", __file__, SHARED_CSS)
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """Which share of the numbers that reach a block's neurons is below 0."""
+    """How many of the numbers that reach a block's neurons are below 0."""
     config, layer = run.model.config, reader.selection().layer
     if run.trace.blocks[layer].mlp_pre is None:
         return None
 
-    def truth(_: float) -> Truth:
-        shares = facts(config.activation, to_numpy(run.trace.blocks[layer].mlp_pre))
+    def truth(_: int) -> Truth:
+        inputs = to_numpy(run.trace.blocks[layer].mlp_pre)
+        shares, counts = facts(config.activation, inputs), histogram(inputs, EDGES, BINS)
         below = shares["below"]
-        return Truth(round(100 * below, 1), seen=0 if below > MOST else 1 if below < 1 - MOST else 2,
+        return Truth(bisect(LIMITS, below), said=percent(below), seen=int(np.argmax(counts) >= BINS // 2),
                      values={"below": percent(below), "nothing": percent(shares["nothing"]), "edge": NEARLY_NOTHING})
 
-    return Prediction("activations", Number(0, 100, unit="%"), truth,
+    return Prediction("activations", Options([page.label(f"below_{i}") for i in range(len(LIMITS) + 1)]), truth,
                       {"layer": layer, "k": grouped(config.d_ff), "n": len(run.tokens)}, layer)
 
 

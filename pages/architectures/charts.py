@@ -71,12 +71,10 @@ def _ends(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def timeline(rows: pd.DataFrame, axis_title: str, *, theme: str, scale: float, height: int,
-             rule: tuple[float, str] | None = None, lane: str = "",
-             ticks: list[int] | None = None) -> alt.TopLevelMixin:
+             lane: str = "", ticks: list[int] | None = None) -> alt.TopLevelMixin:
     """A quantity of models over the month, on a logarithmic axis: filled circles for open weights, hollow ones for
     closed. rows: name, date, value (NaN: not published, in a lane below the axis, named `lane`), access, shown, more,
-    named (whether the name is drawn). rule: (value, name) of a dashed line across. ticks: of the axis, by default the
-    powers of ten.
+    named (whether the name is drawn). ticks: of the axis, by default the powers of ten.
     """
     known = rows["value"].dropna()
     values = ticks or _powers(known)
@@ -102,8 +100,7 @@ def timeline(rows: pd.DataFrame, axis_title: str, *, theme: str, scale: float, h
         tooltip=untitled("name", "shown", "more"))
     halo, name = names_of(base, theme, scale)
     below = _lane(values[0], lane, axis_title, theme, scale) if lane else []
-    own = [] if rule is None else _ruled(rule, axis_title, theme, scale)
-    return framed(alt.layer(halo, points, name, *below, *own), theme, scale, height=height)
+    return framed(alt.layer(halo, points, name, *below), theme, scale, height=height)
 
 
 def _lane(edge: float, name: str, axis_title: str, theme: str, scale: float) -> list[alt.Chart]:
@@ -113,14 +110,6 @@ def _lane(edge: float, name: str, axis_title: str, theme: str, scale: float) -> 
                 y=alt.Y("edge:Q", title=axis_title)),
             base.mark_text(aria=False, align="left", x=6, fontSize=12 * scale, color=colour("muted", theme)).encode(
                 y=alt.Y("value:Q", title=axis_title), text="name:N")]
-
-
-def _ruled(rule: tuple[float, str], axis_title: str, theme: str, scale: float) -> list[alt.Chart]:
-    """A dashed line across at (value, name), with its name at the left."""
-    base = alt.Chart(pd.DataFrame([rule], columns=["value", "name"])).encode(y=alt.Y("value:Q", title=axis_title))
-    return [base.mark_rule(strokeDash=[6, 4], strokeWidth=1.8, color=colour("text", theme)),
-            base.mark_text(align="left", x=6, dy=-7, fontSize=13 * scale, fontWeight=600,
-                           color=colour("text", theme)).encode(text="name:N")]
 
 
 def scores(rows: pd.DataFrame, axis_titles: tuple[str, str], *, theme: str, scale: float,

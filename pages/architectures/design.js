@@ -3,10 +3,10 @@ import { draw, make, sized, spokenLine } from "../../core/components/lib/dom.js"
 import { emOf } from "../../core/components/lib/text.js";
 import { mounted, onWidth } from "../../core/components/lib/view.js";
 
-// header: title, against, text {part, parameters, share, change, cost, now, base, you}; stacks, bottom up, each {title,
+// header: title, against, text {part, parameters, share, change, cost, now, base}; stacks, bottom up, each {title,
 // items}: an item is a box {name, count, meaning, changed} or a block {times, sublayers}, a sublayer {inside [box], sum
-// (text of the adding), sum_changed, after [box], cross}; parts [{name, meaning, now, base, guess (what the reader
-// expected, or null), now_text, share_text, change_text}]; costs [{name, now_text, base_text, change_text}].
+// (text of the adding), sum_changed, after [box], cross}; parts [{name, meaning, now, base, now_text, share_text,
+// change_text}]; costs [{name, now_text, base_text, change_text}].
 class DesignView {
   constructor(root) {
     this.root = root;
@@ -40,8 +40,6 @@ class DesignView {
           { width: `${(100 * part.now) / most}%`, background: `var(--tx-${part.meaning})` });
       if (part.base !== part.now && part.base)
         make("div", "ghost", tracks).style.width = `${(100 * part.base) / most}%`;
-      if (part.guess !== null)
-        make("div", "mine", tracks, text.you).style.left = `${Math.min(100, (100 * part.guess) / most)}%`;
       for (const name of ["now_text", "share_text", "change_text"]) make("td", "", row, part[name]);
     }
     const lines = tableBody(costs, [text.cost, text.now, text.base, text.change]);

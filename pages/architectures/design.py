@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, guess_of
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run, notices, reader
 from core.components.lib.token_view import token_view
 from core.cost import counting
@@ -27,28 +27,34 @@ MEANINGS = {"E": "kept", "P": "position", "attention": "attention", "mlp": "mlp"
             "output": "residual"}
 ATTENTION_SETTINGS = "n_heads", "n_kv_heads", "d_model", "d_k", "d_v", "attention_bias"
 HEIGHT, PRESENT_HEIGHT = 440, 330      # px of the diagram
-LARGEST = "mlp", "attention", "E"      # the parts of which one is the largest, in the order of the statements
+LARGEST = "attention", "mlp", "E"      # the parts of which one is the largest, in the order of the options
+ALIKE = 0.9             # a part with this share of the largest one's parameters has about as many
+HALF = (0.45, 0.55)     # a part in between, of another one, is about half of it
 # A design: the block's wiring with the changes marked, the parameters of each part, and the costs against a baseline.
 _picture = token_view("design_view", __file__, SHARED_CSS)
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """Which share of all parameters attention has; asked of a design in which one of three parts has most."""
+    """Which part has most of the parameters; asked of a design in which one of three parts has."""
     design = _possible(_design())[0]
     config = design.config
     parts = counting.parameters_by_part(config)
     *_, second, most = sorted(parts.values())
-    if config.d_ff is None or second == most or most not in map(parts.get, LARGEST):
+    if config.d_ff is None or most not in map(parts.get, LARGEST):
         return None
 
-    def truth(_: float) -> Truth:
-        total = sum(parts.values())
-        return Truth(round(100 * parts["attention"] / total, 1), seen=[*map(parts.get, LARGEST)].index(most),
+    def truth(_: int) -> Truth:
+        total, ratio = sum(parts.values()), parts["attention"] / parts["mlp"]
+        alike = second >= ALIKE * most
+        return Truth(len(LARGEST) if alike else [*map(parts.get, LARGEST)].index(most),
+                     said="" if alike else percent(most / total),
+                     seen=1 if ratio < HALF[0] else 2 if ratio > HALF[1] else 0,
                      values={name: grouped(value) for name, value in {
                          "total": total, "attention": parts["attention"], "mlp": parts["mlp"],
                          "d": config.d_model, "d_ff": config.d_ff}.items()})
 
-    return Prediction("design", Number(0, 100, unit="%"), truth, {"name": _name(page, design)}, design.spec)
+    options = [page.label(f"largest_{name}") for name in (*LARGEST, "none")]
+    return Prediction("design", Options(options), truth, {"name": _name(page, design)}, design.spec)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -70,9 +76,9 @@ def draw(page: Lesson, run: Run) -> Reading:
         compared = _compared(page, design, base, total - sum(base_parts.values()))
         _picture({"titled": title, "compared": compared, "scale": reader.scale(),
                   "height": PRESENT_HEIGHT if reader.present() else HEIGHT,
-                  "text": page.labels("column") | {"you": page.frame_words.label("before_mine")},
+                  "text": page.labels("column"),
                   "stacks": Diagram(page, config, base_config).stacks(),
-                  "parts": _part_rows(page, parts, base_parts, guess_of(page, "design", run, design.spec)),
+                  "parts": _part_rows(page, parts, base_parts),
                   "costs": _cost_rows(page, costs, _costs(page, base_config, n), page.labels("cost"))},
                  key=f"{PREFIX}design_picture", on_settings=lambda settings: None)
         st.caption(_build_note(page, config, run))
@@ -284,12 +290,10 @@ class Diagram:
 # ---- the tables ------------------------------------------------------------------------------------------------------
 
 
-def _part_rows(page: Lesson, parts: dict[str, int], base: dict[str, int], guess: float | None) -> list[dict]:
-    """The rows of the parts; in attention's the parameters that the reader expected there (guess: in %)."""
+def _part_rows(page: Lesson, parts: dict[str, int], base: dict[str, int]) -> list[dict]:
     total = sum(parts.values())
-    expected = {} if guess is None else {"attention": guess / 100 * total}
     return [{"name": page.label(f"part_{part}"), "meaning": MEANINGS[part], "now": count,
-             "base": base[part], "guess": expected.get(part), "now_text": prefixed(count, digits=3),
+             "base": base[part], "now_text": prefixed(count, digits=3),
              "share_text": percent(count / total) if count else "–",
              "change_text": _signed(count - base[part], prefixed(count - base[part], digits=3))}
             for part, count in parts.items() if count or base[part]]

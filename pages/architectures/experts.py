@@ -15,9 +15,8 @@ import torch
 
 from core.analysis.arrays import to_numpy
 from core.app.base.markdown import code, escaped, unmarked
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, cannot
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth, cannot
 from core.app.frame.charts import screen_taken
-from core.app.frame.prediction import guess_of
 from core.app.frame.selection_controls import pick as pick_of_model
 from core.app.state import Run, reader
 from core.app.state.run import select, selection
@@ -31,6 +30,7 @@ from pages.architectures.shared import PREFIX, attached, own_seed, prefixed, rea
 
 NO_BLOCK = "experts_no_part", "experts_dense_block"
 MOST_NAMED = 3      # experts of a token in the title
+BUSY = 4            # options of the question: an equal share, more, twice as much, every token
 # Jiang et al. 2024
 MIXTRAL = ModelConfig(vocab_size=32_000, d_model=4096, n_layers=32, n_heads=32, n_kv_heads=8, d_ff=14_336,
                       n_context=32_768, norm="rmsnorm", norm_bias=False, activation="swiglu", positions="rotary",
@@ -78,20 +78,21 @@ class Routing:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """Which share of the readings the busiest expert does; not asked where every expert reads every token."""
+    """How much the busiest expert reads, against an equal share; not asked where every expert reads every token."""
     found = routing_of(run)
     if found is None or found.k == found.n or len(run.tokens) < 2:
         return None
 
-    def truth(_: float) -> Truth:
-        most, even = float(found.shares.max()), 1 / found.n
-        return Truth(round(100 * most, 1), seen=0 if most >= 2 * even else 1 if most > even else 2,
-                     values={"busiest": found.busiest, "most": percent(most), "even": percent(even),
-                             "idle": int((found.shares == 0).sum())})
+    def truth(_: int) -> Truth:
+        reads, even = found.chosen.sum(0), len(run.tokens) * found.k / found.n       # tokens
+        most, idle = int(reads.max()), int((reads == 0).sum())
+        option = 3 if most == len(run.tokens) else 2 if most >= 2 * even else int(most > even)
+        share = percent(float(found.shares.max()))
+        return Truth(option, said=share, seen=int(not idle),
+                     values={"busiest": found.busiest, "most": share, "even": percent(1 / found.n), "idle": idle})
 
-    return Prediction("experts", Number(0, 100, unit="%"), truth,
+    return Prediction("experts", Options([page.label(f"busiest_{i}") for i in range(BUSY)]), truth,
                       {"n": found.n, "k": found.k, "block": found.layer, "tokens": len(run.tokens),
-                       "even": percent(1 / found.n),
                        "router": page.label("experts_router_own" if found.trained else "experts_router_random")},
                       _state(found))
 
@@ -179,10 +180,8 @@ def _grid(page: Lesson, run: Run, found: Routing, position: int, title: str) -> 
 
 def _bars(page: Lesson, run: Run, found: Routing) -> None:
     """Each expert's share of the readings, and the parameters in all and of a token."""
-    guess = guess_of(page, "experts", run, _state(found))
-    lines = [(1 / found.n, page.label("experts_even"))]
-    lines += [] if guess is None else [(float(guess) / 100, page.label("experts_guess"))]
-    show("experts_shares", functools.partial(experts_charts.shares, height=210), found.shares, lines,
+    show("experts_shares", functools.partial(experts_charts.shares, height=210), found.shares,
+         (1 / found.n, page.label("experts_even")),
          (page.label("experts_axis"), page.label("experts_share_axis")))
     show("experts_counts", functools.partial(experts_charts.counts, height=118 if reader.present() else 96),
          [(page.label(f"experts_count_{name}"), count, prefixed(count)) for name, count in counts(found).items()],

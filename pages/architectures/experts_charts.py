@@ -10,22 +10,22 @@ from core.figures.numbers import percent
 from core.figures.style import colour, framed, haloed, untitled
 
 
-def shares(values: np.ndarray, lines: Sequence[tuple[float, str]], titles: tuple[str, str], *, theme: str, scale: float,
+def shares(values: np.ndarray, line: tuple[float, str], titles: tuple[str, str], *, theme: str, scale: float,
            height: int) -> alt.TopLevelMixin:
-    """A bar for each expert's share of the readings, the largest darker, and a dashed line with a name at each of
-    `lines`. titles: of the two axes.
+    """A bar for each expert's share of the readings, the largest darker, and a dashed line at (share, name). titles: of
+    the two axes.
     """
     rows = pd.DataFrame({"expert": range(len(values)), "share": values})
     rows = rows.assign(kind=np.where(rows["share"] == rows["share"].max(), "most", "other"),
                        shown=[percent(float(share)) for share in values])
     x = alt.X("expert:O", title=titles[0], axis=alt.Axis(labelAngle=0, labelOverlap="greedy", labelSeparation=6))
-    top = max([*values, *(value for value, _ in lines)]) * 1.12
+    top = max([*values, line[0]]) * 1.12
     y = alt.Y("share:Q", title=titles[1], axis=alt.Axis(format="%", tickCount=4),
               scale=alt.Scale(domain=[0, top], nice=False))
     bars = alt.Chart(rows).mark_bar(opacity=1).encode(
         x=x, y=y, color=kinds(alt.Color, "kind", {"most": colour("mlp", theme), "other": colour("kept", theme)}),
         tooltip=untitled("expert", "shown"))
-    named = pd.DataFrame(lines, columns=["share", "name"])
+    named = pd.DataFrame([line], columns=["share", "name"])
     rules = alt.Chart(named).mark_rule(strokeDash=[6, 4], strokeWidth=1.8, color=colour("text", theme)).encode(y=y)
     words = haloed(alt.Chart(named).encode(y=y, text="name:N"), theme, align="right", baseline="bottom", dy=-3,
                    x="width", fontSize=12 * scale, fontWeight=600)

@@ -3,11 +3,13 @@ multiplies two matrices tick by tick.
 """
 from __future__ import annotations
 
+from bisect import bisect
+
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, guess_of
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run, reader
 from core.components.lib.bytes import pack
 from core.components.lib.instrument import instrument
@@ -25,6 +27,8 @@ MOVED = {"pass": ("machine_length",), "roofline": ("machine_context", "machine_b
          "array": ("machine_rows", "machine_side", "machine_tick", "machine_cell")}      # what the browser changes
 BATCHES = tuple(2 ** k for k in range(11))
 MOST_ROWS, MOST_SIDE = (int(SETTINGS.each[name].high) for name in ("machine_rows", "machine_side"))
+PRODUCTS_LIMITS = (0.5, 0.9, 0.99)       # shares of the operations, between the options of the question
+REACHED_LIMITS = (0.02, 0.5, 1.0)        # shares of the peak, likewise
 TPU = 256                                # cells of a side, in the first TPU
 # One of three pictures: a pass in its parts, the roofline with reading and writing on it, an array of cells.
 _picture = instrument("hardware", __file__, PLAYER_CSS)
@@ -113,14 +117,16 @@ def _predict_share(page: Lesson, run: Run) -> Prediction:
     config = _config(run, "pass")
     n = _length(run, config)
 
-    def truth(_: float) -> Truth:
+    def truth(_: int) -> Truth:
         parts = made_of(config, n)
         share, largest = share_of_products(parts), max(parts, key=parts.get)
-        return Truth(round(100 * share, 2), seen=0 if largest == "mlp" else 1 if share > 0.5 else 2,
+        return Truth(bisect(PRODUCTS_LIMITS, share), said=percent(share, 2), 
+                     seen=0 if largest == "mlp" else 1 if share > 0.5 else 2,
                      values={"share": percent(share, 2), "rest": percent(1 - share, 2),
                              "part": page.label(f"pass_{largest}")})
 
-    return Prediction("hardware", Number(0, 100, unit="%"), truth,
+    options = [page.label(f"products_{i}") for i in range(len(PRODUCTS_LIMITS) + 1)]
+    return Prediction("hardware", Options(options), truth,
                       {"name": _name(page, run, read("pass_model")), "tokens": _said(page, "token", n)},
                       ("pass", n, config))
 
@@ -129,9 +135,8 @@ def _pass(page: Lesson, run: Run) -> Reading:
     config = _config(run, "pass")
     n = _length(run, config)
     parts = made_of(config, n)
-    guess = guess_of(page, "hardware", run, ("pass", n, config))
     offered = lengths(config.n_context, len(run.token_ids))
-    _show(page, "pass", "pass", guess=guess, own=len(run.token_ids), at=n, products=list(counting.PRODUCTS),
+    _show(page, "pass", "pass", own=len(run.token_ids), at=n, products=list(counting.PRODUCTS),
           states=[_state(page, config, length) for length in offered])
     share = share_of_products(parts)
     title = page.label("pass_title", share=percent(share, 2), total=prefixed(sum(parts.values())),
@@ -233,16 +238,17 @@ def _predict_reached(page: Lesson, run: Run) -> Prediction:
     config, device, texts = _config(run, "roofline"), _device(), batch()
     n = _context(config)
 
-    def truth(_: float) -> Truth:
+    def truth(_: int) -> Truth:
         read_, write = roofline.reading(config, n), roofline.writing(config, n, texts)
         ridge = device.peak / device.bandwidth
         reached = [roofline.attainable(work, device) / device.peak for work in (read_, write)]
         seen = 0 if write.intensity < ridge <= read_.intensity else 1 if write.intensity < ridge else 2
-        return Truth(round(100 * reached[1], 2), seen=seen,
+        return Truth(bisect(REACHED_LIMITS, reached[1]), said=percent(reached[1], 2), seen=seen,
                      values={"reached": percent(reached[1], 2), "reading": percent(reached[0], 1),
                              "write": readable(write.intensity), "ridge": readable(ridge)})
 
-    return Prediction("hardware_roofline", Number(0.1, 100, unit="%", log=True), truth,
+    options = [page.label(f"reached_{i}") for i in range(len(REACHED_LIMITS) + 1)]
+    return Prediction("hardware_roofline", Options(options), truth,
                       {"name": _name(page, run, read("roofline_model")), "device": device.short,
                        "tokens": _said(page, "token", n), "texts": _said(page, "text", texts)},
                       ("roofline", config, device, n, texts))
@@ -258,8 +264,7 @@ def _roofline(page: Lesson, run: Run) -> Reading:
           devices=[{"id": key, "name": one.name, "short": one.short, "peak": one.peak,
                     "bandwidth": one.bandwidth, "bytes": one.gigabytes * 1e9, "source": one.source}
                    for key, one in devices.items() if key in SETTINGS.each["machine_device"].options],
-          states=[_work(config, length) for length in offered],
-          guess=guess_of(page, "hardware_roofline", run, ("roofline", config, device, n, texts)))
+          states=[_work(config, length) for length in offered])
     read_, write = roofline.reading(config, n), roofline.writing(config, n, texts)
     rates = [roofline.attainable(work, device) / device.peak for work in (read_, write)]
     title = page.label("roofline_said", tokens=_said(page, "token", n), texts=_said(page, "text", texts),
@@ -351,12 +356,15 @@ def factors(m: int, n: int) -> tuple[np.ndarray, np.ndarray]:
 def _predict_ticks(page: Lesson, run: Run) -> Prediction:
     m, n = read("machine_rows"), read("machine_side")
 
-    def truth(_: float) -> Truth:
-        ticks = systolic.ticks(m, n)
-        return Truth(ticks, values={"ticks": ticks, "flow": 2 * n - 2, "work": grouped(m * n * n),
+    ticks = systolic.ticks(m, n)
+    # a row in each tick, as if all cells always worked; the truth; a row after the other; one product in each tick
+    offered = sorted({m, ticks, m * n, m * n * n})
+
+    def truth(_: int) -> Truth:
+        return Truth(offered.index(ticks), values={"ticks": ticks, "flow": 2 * n - 2, "work": grouped(m * n * n),
                                     "used": percent(systolic.utilisation(m, n))})
 
-    return Prediction("hardware_array", Number(1, MOST_ROWS * MOST_SIDE, near=0.5), truth,
+    return Prediction("hardware_array", Options([page.label("array_ticks", n=each) for each in offered]), truth,
                       {"n": n, "cells": n * n, "rows": page.label("array_rows_n" if m > 1 else "array_rows_one", n=m)},
                       ("array", m, n))
 
@@ -365,7 +373,6 @@ def _array(page: Lesson, run: Run) -> Reading:
     m, n = read("machine_rows"), read("machine_side")
     most, whole = factors(MOST_ROWS, MOST_SIDE)
     _show(page, "array", "array", X=most.tolist(), W=whole.tolist(), rows=MOST_ROWS, seed=read("seed"),
-          guess=guess_of(page, "hardware_array", run, ("array", m, n)),
           sides=list(range(int(SETTINGS.each["machine_side"].low), MOST_SIDE + 1)))
     X, W = factors(m, n)
     title = page.label("array_said", m=m, n=n, ticks=systolic.ticks(m, n), used=percent(systolic.utilisation(m, n)))

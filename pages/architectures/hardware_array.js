@@ -1,7 +1,7 @@
 // A systolic array: n × n cells, each with a weight that stays; the rows of X flow through from the left, a tick apart,
 // and the sums flow down. Tick by tick by keys, slider or by itself; a pressed cell opens its sum.
 // header: X (rows, most), W (most, most), rows (most), sides, seed.
-import { button, draw, drawLine, drawText, fill, make, sized } from "../../core/components/lib/dom.js";
+import { button, draw, drawText, fill, make, sized } from "../../core/components/lib/dom.js";
 import { Range } from "../../core/components/lib/instrument.js";
 import { percent } from "../../core/components/lib/numbers.js";
 import { Player } from "../../core/components/lib/player.js";
@@ -41,8 +41,7 @@ export class ArrayPicture {
 
   receive(header) {
     const { settings } = this.host, fresh = JSON.stringify([header.seed, settings.machine_rows, settings.machine_side]);
-    Object.assign(this, { labels: header.labels, most: { X: header.X, W: header.W }, sides: header.sides,
-      guess: header.guess });
+    Object.assign(this, { labels: header.labels, most: { X: header.X, W: header.W }, sides: header.sides });
     this.rows.title(header.labels.rows);
     this.mostRows = header.rows;
     this.variants.ariaLabel = header.labels.side;
@@ -221,8 +220,7 @@ export class ArrayPicture {
   /** A bar for each tick: the cells that work in it, of all there are. */
   drawBusy() {
     const { bars: svg, states, n, host: { em, present }, player: { at }, labels } = this, width = svg.clientWidth;
-    const tall = (present ? 3 : 4.2) * em, top = 1.4 * em, most = Math.max(states.length, this.guess ?? 0);
-    const wide = Math.min(2.4 * em, width / most);
+    const tall = (present ? 3 : 4.2) * em, top = 1.4 * em, wide = Math.min(2.4 * em, width / states.length);
     svg.replaceChildren();
     if (!width) return;
     sized(svg, width, top + tall + 1.5 * em, labels.busy);
@@ -237,12 +235,6 @@ export class ArrayPicture {
       draw("title", {}, group, fill(labels.busy_tick, { tick: k + 1, count, cells: n * n }));
       drawText(svg, x + wide / 2, top + tall + 1.15 * em, String(k + 1), { anchor: "middle", name: "sans" });
     });
-    if (this.guess) {
-      const x = (this.guess - 0.5) * wide;
-      drawLine(svg, x, top, x, top + tall, { class: "guess" });
-      drawText(svg, x, top - 0.2 * em, labels.guess, { anchor: x > width - 3 * em ? "end" : "middle",
-        name: "sans strong" });
-    }
   }
 
   /** The sum of one cell at this tick, with the row and column of the result that it is a part of. */

@@ -1,8 +1,8 @@
 // What a pass is made of: all its operations as one bar, with the sliver that is no matrix product drawn once more, as
 // wide as the whole; below, each part with what it multiplies. A slider sets the number of tokens.
 // header: states [{n, total, share, rest, parts [{name, value, count, share, of}]}], products (names), at (tokens),
-// own (tokens of the prompt), guess (percent).
-import { draw, drawLine, drawText, fill, hatching, make, marked, sized } from "../../core/components/lib/dom.js";
+// own (tokens of the prompt).
+import { draw, drawText, fill, hatching, make, marked, sized } from "../../core/components/lib/dom.js";
 import { Range } from "../../core/components/lib/instrument.js";
 import { readable } from "../../core/components/lib/numbers.js";
 import { textWidth } from "../../core/components/lib/text.js";
@@ -58,7 +58,6 @@ export class PassPicture {
     drawText(svg, 0, second - 0.6 * em, fill(labels.second, { ...state, times: readable(total / sum(rest), 2) }),
       { name: "sans strong" });
     this.bar(rest, width, second, tall, { kind: "others", label: tall + 1.15 * em });
-    if (this.guess !== null && this.guess !== undefined) this.mark((width * this.guess) / 100, first, tall, width);
   }
 
   /** The parts side by side on `width` pixels, each with its name where there is room for it. */
@@ -74,14 +73,6 @@ export class PassPicture {
       if (said) drawText(group, x, top + label, said, { name: "sans strong" });
       x += wide;
     }
-  }
-
-  mark(x, top, tall, width) {
-    const { svg, host: { em }, labels } = this, said = fill(labels.guess, { guess: readable(this.guess) });
-    drawLine(svg, x, top - 0.2 * em, x, top + tall + 0.3 * em, { class: "guess" });
-    const anchor = x > width / 2 ? "end" : "start";
-    drawText(svg, x + (anchor === "end" ? -0.4 : 0.4) * em, top + tall + 1.1 * em, said,
-      { anchor, name: "sans strong" });
   }
 
   /** Two tables: the matrix products, and the rest. */

@@ -129,7 +129,7 @@ export class RoofPicture {
     const xs = [read.intensity, ...trail.map(({ intensity }) => intensity)];
     const low = Math.min(LEAST.x, ...xs), high = Math.max(MOST.x, ...xs);
     const left = 3.6 * em, right = width - 0.4 * em, top = 1.6 * em, floor = height - 3.1 * em;
-    const bottom = Math.min(LEAST.y, (low * device.bandwidth) / 2, (device.peak * (this.guess ?? 100)) / 200);
+    const bottom = Math.min(LEAST.y, (low * device.bandwidth) / 2, device.peak / 2);
     this.x = (value) => left + (Math.log(value / low) / Math.log(high / low)) * (right - left);
     this.y = (value) => floor - (Math.log(value / bottom) / Math.log(MOST.y / bottom)) * (floor - top);
     this.box = { left, right, top, floor, low, high, bottom };
@@ -143,7 +143,6 @@ export class RoofPicture {
     for (const one of this.devices) this.roof(one, one === device);
     for (const [x, y] of places) draw("circle", { class: "step", cx: x, cy: y, r: 0.2 * em }, svg);
     this.names();
-    this.mark();
     this.dot(write, "write", fill(labels.dot_write, { texts: this.said("text", this.batch) }));
     this.dot(read, "read", fill(labels.dot_read, { tokens: this.said("token", state.n) }));
   }
@@ -197,16 +196,6 @@ export class RoofPicture {
         name: one === device ? "sans strong" : "sans halo" });
       last = y;
     }
-  }
-
-  /** The share of the peak that the reader expected. */
-  mark() {
-    const { svg, host: { em }, labels, guess, device, box: { left, right } } = this;
-    if (guess === null || guess === undefined) return;
-    const y = this.y((device.peak * guess) / 100);
-    drawLine(svg, left, y, right, y, { class: "guess" });
-    drawText(svg, right, y + 1.15 * em, fill(labels.guess, { guess: readable(guess) }), { anchor: "end",
-      name: "sans strong" });
   }
 
   dot({ intensity, rate }, kind, said) {

@@ -53,7 +53,7 @@ class Masks {
     });
   }
 
-  card({ id, rows, open, targets, next, guess }) {
+  card({ id, rows, open, targets, next }) {
     const { words } = this.surfaces.get(id);
     words.replaceChildren();
     make("div", "count", words, open);
@@ -70,7 +70,6 @@ class Masks {
       chip(said, next.token);
       said.append(` ${next.p}`);
       make("span", "kl", said, next.own ? this.text.own : fill(this.text.kl, { kl: next.kl }));
-      if (guess) make("span", "mine", said, fill(this.text.guessed, { guess }));
     }
   }
 

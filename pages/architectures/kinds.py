@@ -1,6 +1,8 @@
 """Three kinds of model, and a fourth mask: which token sees which in an encoder, a decoder, an encoder-decoder and a
 prefix decoder, and what each mask makes of the loaded model's next token.
 """
+import math
+from bisect import bisect
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +13,7 @@ from torch import Tensor
 
 from core.analysis import stream_and_heads
 from core.app.base.markdown import code
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, cannot, guess_of
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth, cannot
 from core.app.state import Run
 from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, percent, probability, readable
@@ -23,6 +25,8 @@ from pages.architectures.shared import PREFIX, SHARED_CSS, attached, read
 KINDS = "encoder", "decoder", "encoder-decoder", "prefix"
 ROWS = "sees", "writes", "trained", "for", "pro", "con", "examples"
 HIDDEN, LEFT, RIGHT, CROSS = range(4)       # what a cell of a mask is
+LIMITS = (0.8, 1.25)                        # of the probability after over that before, between the options
+SAME = 1e-9                                 # relative, of two probabilities that count as one
 LEAST = 3                                   # tokens of a text that can be cut into a prefix and the rest
 # Four masks over the prompt's tokens, each with what such a model is for.
 _picture = token_view("architecture_masks", __file__, SHARED_CSS)
@@ -89,18 +93,20 @@ def loss_in_prefix(run: Run, intervention: Intervention) -> float:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """What is left of the likeliest token's probability under the prefix mask."""
+    """What the prefix mask makes of the likeliest token's probability: the same, less, about as much, more."""
     n, prefix = len(run.token_ids), prefix_of(run)
     if not 2 <= prefix < n or run.is_encoder:
         return None
     before = masked("decoder", run)
 
-    def truth(_: float) -> Truth:
+    def truth(_: int) -> Truth:
         logits = run.trace_with(change("prefix", run)).logits[run.asked]
         after = float(logits.double().softmax(-1)[before.top])
-        return Truth(round(100 * after, 1), values={"after": percent(after)})
+        is_same = math.isclose(after, before.p, rel_tol=SAME)
+        return Truth(0 if is_same else 1 + bisect(LIMITS, after / before.p), said=percent(after),
+                     values={"after": percent(after)})
 
-    return Prediction("kinds", Number(0, 100, unit="%"), truth,
+    return Prediction("kinds", Options([page.label(f"prefix_makes_{i}") for i in range(len(LIMITS) + 2)]), truth,
                       {"m": prefix, "n": n, "top": run.tokenizer.visible(before.top), "before": percent(before.p)},
                       prefix)
 
@@ -115,13 +121,12 @@ def draw(page: Lesson, run: Run) -> Reading:
     st.session_state[f"{PREFIX}prefix"] = prefix
     left.slider(page.label("prefix_slider", n=n), 0, n, **attached("prefix"))
     found = {kind: masked(kind, run) for kind in KINDS if kind != "encoder-decoder"}
-    guess = guess_of(page, "kinds", run, prefix)
     title = page.label("kinds_title", m=prefix, n=n, kl=readable(found["prefix"].kl),
                        token=code(run.tokenizer.visible(found["prefix"].top)), p=probability(found["prefix"].p))
     right.markdown(f"**{title}**")
     _picture(page.header("kinds") | {
         "tokens": run.tokens, "prefix": prefix,
-        "kinds": [_card(page, run, kind, found.get(kind), guess if kind == "prefix" else None) for kind in KINDS]},
+        "kinds": [_card(page, run, kind, found.get(kind)) for kind in KINDS]},
         key=f"{PREFIX}kinds", on_settings=lambda _: None,
         arrays={"cells": np.stack([cells(kind, n, prefix) for kind in KINDS])})
     return Reading(_lines(page, run, found), _question(page, n, prefix),
@@ -129,7 +134,7 @@ def draw(page: Lesson, run: Run) -> Reading:
                    {"masks.csv": lambda: _table(run)}, ".architecture_masks .masks-row", title)
 
 
-def _card(page: Lesson, run: Run, kind: str, found: Masked | None, guess: float | None) -> dict:
+def _card(page: Lesson, run: Run, kind: str, found: Masked | None) -> dict:
     """What the picture says of a kind: its rows of words, its cells, and what its mask makes of the next token."""
     n, prefix = len(run.token_ids), prefix_of(run)
     seen = int(allowed(kind, n, prefix).sum())
@@ -138,8 +143,7 @@ def _card(page: Lesson, run: Run, kind: str, found: Masked | None, guess: float 
             "open": page.label("kinds_open", seen=seen, all=n * n, share=readable(100 * seen / n ** 2, 2)),
             "targets": page.label("kinds_targets", k=targets(kind, n, prefix), n=n),
             "next": found and {"token": run.tokenizer.visible(found.top), "p": probability(found.p),
-                               "kl": readable(found.kl), "own": change(kind, run) == Intervention()},
-            "guess": None if guess is None else percent(guess / 100)}
+                               "kl": readable(found.kl), "own": change(kind, run) == Intervention()}}
 
 
 def _lines(page: Lesson, run: Run, found: dict[str, Masked]) -> list[tuple[str, str]]:

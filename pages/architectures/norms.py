@@ -2,6 +2,7 @@
 depends on the other tokens of the batch.
 """
 import math
+from bisect import bisect
 from dataclasses import dataclass
 
 import pandas as pd
@@ -13,7 +14,7 @@ from core.analysis import stream_and_heads
 from core.analysis.arrays import to_numpy
 from core.analysis.norm_inputs import norm_input, norm_places
 from core.app.base.markdown import code, unmarked
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.frame.charts import screen_taken
 from core.app.frame.selection_controls import picked_norm
 from core.app.state import Run, reader
@@ -28,6 +29,7 @@ REACH = 4                   # of the histograms of the norms' outputs, on both s
 BINS = 31
 MOST_CHARACTERS = 500       # of the text that joins the batch
 SHIFT = 5.0                 # added in the question
+LIMITS = (0.1, 0.5)         # of its length by which a vector moves, between the options of the question
 MOST_ASKED = 60             # characters of the text that joins, in the question before the picture
 # Three norms of one token: the cells that each averages over, its statistics, its result, and whether other tokens
 # change it.
@@ -73,14 +75,16 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
         return None
     where = read("norms_where") if read("norms_where") in places else places[0]
 
-    def truth(_: float) -> Truth:
+    def truth(_: int) -> Truth:
         batch = batch_of(run, typed, where, chosen.layer, chosen.position)
         layer, rms, batchnorm = (change(kind, batch, batch.joined, batch.position) for kind in KINDS)
-        return Truth(round(100 * batchnorm, 1), seen=0 if layer == rms == 0 else 1,
+        return Truth(0 if batchnorm == 0 else 1 + bisect(LIMITS, batchnorm), said=percent(batchnorm),
+                     seen=0 if layer == rms == 0 else 1,
                      values={"moved": percent(batchnorm)})
 
     other = typed if len(typed) <= MOST_ASKED else f"{typed[:MOST_ASKED]}…"
-    return Prediction("norms", Number(0, 100, unit="%"), truth, {"other": other, "token": run.tokens[chosen.position]},
+    return Prediction("norms", Options([page.label(f"moves_{i}") for i in range(len(LIMITS) + 2)]), truth,
+                      {"other": other, "token": run.tokens[chosen.position]},
                       (where, chosen.layer, chosen.position, typed))
 
 

@@ -2,12 +2,13 @@
 training data, and modifications of the transformer.
 """
 import math
+from bisect import bisect
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, guess_of
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run, reader
 from core.cost import built_models, scaling_laws
 from core.figures.numbers import grouped, latex_number, readable, superscript
@@ -23,6 +24,7 @@ SHAPE = "layers", "width", "heads", "context"     # of a model: L, d, h, N
 
 # days of training on eight GPUs, in the paper of the rows (Vaswani et al. 2017, section 5.2)
 TRAINED = {"Transformer (base)": 0.5, "Transformer (big)": 3.5}
+GROWN = (30, 300, 3000)      # times as many parameters, between the options of the question
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
@@ -32,15 +34,16 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
     models = [model for model in built_models.load().models if model.billions is not None]
     first = models[0]
 
-    def truth(_: float) -> Truth:
+    def truth(_: int) -> Truth:
         largest = max(models, key=lambda model: model.billions)
-        return Truth(round(largest.billions / first.billions),
+        times = largest.billions / first.billions
+        return Truth(bisect(GROWN, times), said=page.label("grown_times", n=grouped(round(times))),
                      seen=1 if largest is models[-1] else 2 if largest.access == "open" else 0,
                      values={"largest": largest.name, "high": grouped(round(largest.billions)),
                              "month": largest.released, "last": models[-1].name,
-                             "factor": grouped(round(largest.billions / first.billions))})
+                             "factor": grouped(round(times))})
 
-    return Prediction("record", Number(1, 1e6, log=True), truth,
+    return Prediction("record", Options([page.label(f"grown_{i}") for i in range(len(GROWN) + 1)]), truth,
                       {"low": readable(first.billions * 1000), "n": len(models)})
 
 
@@ -51,7 +54,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         further = {"models": "measure", "translation": "pair", "data": "mix"}.get(view)
         picked = [choice(page, further)] if further else []
     if view == "models":
-        return _models(page, *picked, guess_of(page, "record", run) if picked == ["parameters"] else None)
+        return _models(page, *picked)
     return {"scaling": _scaling, "translation": _translation, "data": training_data.draw, "family": family.draw,
             "pieces": pieces.draw, "modifications": modifications.draw}[view](page, *picked)
 
@@ -83,8 +86,7 @@ def quantity(model: built_models.Model, measure: str) -> float | None:
     return None if value is None else value * unit
 
 
-def _models(page: Lesson, measure: str, guess: float | None) -> Reading:
-    """guess: how many times as large as the first model the reader expected the largest to be."""
+def _models(page: Lesson, measure: str) -> Reading:
     models = built_models.load().models
     known = [(model, value) for model in models if (value := quantity(model, measure)) is not None]
     write = {"compute": superscript, "context": lambda value: page.label("at_once", n=grouped(value))}.get(
@@ -98,7 +100,6 @@ def _models(page: Lesson, measure: str, guess: float | None) -> Reading:
                         + [_point(page, model, math.nan, page.label("not_published"), measure)
                            for model in unpublished])
     show("timeline", figures.timeline, rows, page.label(f"axis_{measure}"), height=_height(),
-         rule=guess and (guess * low, page.frame_words.label("before_mine")),
          lane=page.label("not_published") if unpublished else "",
          ticks=sorted({value for _, value in known}) if measure == "context" else None)
     return Reading(_context_lines(page, low, high) if measure == "context" else _model_lines(page),

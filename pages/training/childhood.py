@@ -2,6 +2,7 @@
 attention pattern at each.
 """
 import math
+from bisect import bisect
 
 import numpy as np
 import pandas as pd
@@ -12,12 +13,11 @@ from core.analysis import induction as induction_heads
 from core.analysis import stream_and_heads
 from core.app.base.markdown import code
 from core.app.compute import cache
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, cannot
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth, cannot
 from core.app.frame.guard import fragment
-from core.app.frame.prediction import guess_of
 from core.app.state import Run, model_choice, reader
 from core.app.state import run as runs
-from core.figures.numbers import grouped, latex_number, latex_operand, probability, readable
+from core.figures.numbers import grouped, latex_number, latex_operand, percent, probability, readable
 from core.learning import teacher_forcing
 from core.model.checkpoints import Milestone
 from pages.training.charts import Axis
@@ -41,22 +41,24 @@ EVERY = 1.6                           # seconds of each moment while it plays
 N_GUESSES, N_REPEATED, N_SEQUENCES = 7, 14, 4
 BEFORE = 4                            # moments before the steepest rise in the close-up
 SAMPLE_SHOWN = 90                     # characters of the sample
+LIMITS = (1 / 20, 1 / 3, 2 / 3)       # shares of the steps, between the options of the question
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """After how many steps half of the loss's fall is over."""
+    """In which part of the training half of the loss's fall is over."""
     name = model_of(run)
     if name is None:
         return None
     moments = cache.moments(name)
     first, last = first_loss(moments[0]), first_loss(moments[-1])
 
-    def truth(_: float) -> Truth:
+    def truth(_: int) -> Truth:
         half = halfway(moments)
-        return Truth(half.step, values={"half": grouped(half.step), "loss": readable(first_loss(half)),
-                                        "share": readable(100 * half.step / moments[-1].step, 2)})
+        share = half.step / moments[-1].step
+        return Truth(bisect(LIMITS, share), said=percent(share, 0), values={
+            "half": grouped(half.step), "loss": readable(first_loss(half)), "share": percent(share, 0)})
 
-    return Prediction("childhood", Number(1, moments[-1].step, unit=page.label("axis_steps"), log=True), truth,
+    return Prediction("childhood", Options([page.label(f"half_{i}") for i in range(len(LIMITS) + 1)]), truth,
                       {"first": readable(first), "last": readable(last), "steps": grouped(moments[-1].step)})
 
 
@@ -94,7 +96,7 @@ def draw(page: Lesson, run: Run) -> Reading:
             st.caption(page.label("caption_guesses"))
             show_guesses(page, "guesses", past.tokenizer, past.trace.probs[-1], N_GUESSES, 95)
     with curves:
-        _curves(page, moments, at, guess_of(page, "childhood", run))
+        _curves(page, moments, at)
     with pattern:
         _pattern(page, past, name, run.device)
     return Reading(_lines(page, past, moments, at), _question(page, name, moments, run.device),
@@ -158,9 +160,8 @@ def first_loss(moment: Milestone) -> float:
     return next(iter(moment.held_out.values()))
 
 
-def _curves(page: Lesson, moments: tuple[Milestone, ...], at: int, guess: float | None) -> None:
-    """Chart the losses and the scores over the moments, with the picked one marked, and the reader's guess of a step.
-    """
+def _curves(page: Lesson, moments: tuple[Milestone, ...], at: int) -> None:
+    """Chart the losses and the scores over the moments, with the picked one marked."""
     with side_by_side():
         st.caption(page.label("caption_childhood_present" if reader.present() else "caption_childhood"))
         late = st.toggle(page.label("late"), **attached("late"))
@@ -170,17 +171,14 @@ def _curves(page: Lesson, moments: tuple[Milestone, ...], at: int, guess: float 
     bounds = (math.floor(20 * low - 1) / 20, math.ceil(20 * high + 1) / 20) if first else (0.0, float(math.ceil(high)))
     scores = {name: [getattr(moment, name) for moment in moments]
               for name in ("induction_score", "previous_token_score")}
-    ticks, marks = [grouped(moment.step) for moment in moments], {max(at, first): ""}
-    if guess is not None:
-        place = float(np.interp(guess, [moment.step for moment in moments], range(len(moments))))
-        marks |= {place: page.frame_words.label("before_mine")} if place >= first else {}
+    ticks = [grouped(moment.step) for moment in moments]
     shown = [("loss", {"held_out": losses}, "", bounds, 230),
              ("scores", scores, page.label("axis_moments"), (0.0, 1.0), 34 if reader.present() else 205)]
     for chart, lines, title, domain, less in shown[reader.present():]:
         show_curve(page, f"childhood_{chart}", "line_childhood",
                    {line: (range(len(moments)), values) for line, values in lines.items()},
                    Axis(title, (first, len(moments) - 1)), Axis(page.label(f"axis_childhood_{chart}"), domain),
-                   chart_height(less), changes=marks if chart == "loss" else {max(at, first): ""}, ticks=ticks)
+                   chart_height(less), changes={max(at, first): ""}, ticks=ticks)
 
 
 def induction_head(name: str, device: str) -> tuple[int, int]:

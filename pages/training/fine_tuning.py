@@ -10,7 +10,6 @@ from streamlit.delta_generator import DeltaGenerator
 from core.app.compute import cache
 from core.app.compute.cache import LoadedModel
 from core.app.frame import Lesson, Question, Reading
-from core.app.frame.prediction import guess_of
 from core.app.state import Run
 from core.figures.numbers import grouped, latex_operand, plain_number, readable
 from core.learning import low_rank, tuning, tuning_texts
@@ -54,8 +53,7 @@ def draw(page: Lesson, run: Run, loaded: LoadedModel, place: DeltaGenerator) -> 
     above = (page.label("caption_own_prompt" if is_own else "caption_mask", n=len(pair.answer),
                         all=len(pair.prompt) + len(pair.answer) - 1),
              one_line(stage.given) + ("" if is_own else f" → {visible(loaded, pair.answer)}"))
-    guess = guess_of(page, "tuning", run)
-    parts.draw_stage(stage, lambda: _title(stage), lambda: _losses(stage, guess), above)
+    parts.draw_stage(stage, lambda: _title(stage), lambda: _losses(stage), above)
     tuner, losses = stage.tuner, losses_of(stage, pair)
     functions = [tuning.answers, tuning.token_log_probs, tuning.masked_loss, tuning.Tuner._one_step]
     return parts.reading(stage, _title(stage), _lines(stage, losses), question=_question(page, loaded, pair),
@@ -130,13 +128,11 @@ def _title(stage: Stage) -> str:
                       old_before=readable(first.old), old=readable(last.old))
 
 
-def _losses(stage: Stage, guess: float | None) -> None:
-    """Chart the losses. guess: the reader's, of the loss on the model's own stories after tuning."""
+def _losses(stage: Stage) -> None:
     page, history = stage.page, stage.history
     st.caption(page.label("caption_tuning_losses"))
     parts.curves(page, "losses", ("held_out", "old"), history, chart_height(95),
-                 {page.label("level_old"): history[0].old}
-                 | ({} if guess is None else {page.frame_words.label("before_mine"): guess}))
+                 {page.label("level_old"): history[0].old})
 
 
 def _mask_table(page: Lesson, loaded: LoadedModel, losses: tuple[list[float], list[float]], pair: Pair) -> pd.DataFrame:

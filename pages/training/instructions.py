@@ -10,9 +10,9 @@ import torch
 from core.app.base.markdown import escaped
 from core.app.compute import cache
 from core.app.compute.cache import LoadedModel
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, cannot
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth, cannot
 from core.app.state import Run, reader
-from core.figures.numbers import grouped, latex_number, latex_operand, readable
+from core.figures.numbers import grouped, latex_number, latex_operand, percent, readable
 from core.learning import instructions, tuning
 from core.learning.instructions import BUILT, Candidate, Collection
 from core.learning.tuning import Pair
@@ -39,18 +39,19 @@ KEY = f"{PREFIX}instructions"
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """Which share of all instances comes from existing data sets."""
+    """How most instances were built; none of the ways where none has half of them."""
     if read("built") != "collections":
         return None
     totals = totals_of(instructions.collections())
 
-    def truth(_: float) -> Truth:
-        return Truth(round(100 * totals["datasets"] / sum(totals.values())),
+    def truth(_: int) -> Truth:
+        most = max(BUILT, key=totals.get)
+        share = totals[most] / sum(totals.values())
+        return Truth(BUILT.index(most) if share > 0.5 else len(BUILT), said=percent(share) if share > 0.5 else "",
                      values={name: readable(totals[name] / 1e6) for name in BUILT})
 
-    return Prediction("instructions", Number(0, 100, unit="%"), truth,
-                      {"n": len(instructions.collections()),
-                       "built": sum(each.built == "datasets" for each in instructions.collections())})
+    options = [page.label(f"most_{way}") for way in (*BUILT, "none")]
+    return Prediction("instructions", Options(options), truth, {"n": len(instructions.collections())})
 
 
 def draw(page: Lesson, run: Run) -> Reading:

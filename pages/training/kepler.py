@@ -3,6 +3,7 @@
 Seven numbers are fitted to positions of Mars, tested on later ones and used, beside the same phases of the transformer.
 """
 import math
+from bisect import bisect
 from datetime import datetime, timedelta
 
 import pandas as pd
@@ -11,7 +12,7 @@ import torch
 
 from core.app.base.markdown import escaped
 from core.app.compute import cache
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run, reader
 from core.components.lib.bytes import pack
 from core.components.lib.instrument import instrument
@@ -39,6 +40,7 @@ NOISES = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 MOVED = ("fit_step", "day")     # settings that the browser changes: the kept step (−1: the last), days after the epoch
 EPOCH = datetime(2000, 1, 1, 12)
 SAME = 0.1                      # the share by which two errors may differ and count as equal
+LIMITS = (2, 21, 1001)          # steps between the options of the question
 PHASES = ("architecture", "parameters", "data", "training", "testing", "inference")
 # The fit of a planet's orbit: the path over the measurements, the loss over the steps, the error over the years; the
 # browser computes every position in float64.
@@ -46,18 +48,18 @@ _picture = instrument("kepler_orbit", __file__)
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """How many steps the fit takes until nothing improves any more; asked of the least squares."""
+    """Whether the fit takes one step until nothing improves, some, hundreds or more; asked of the least squares."""
     if read("method") != "lm":
         return None
 
-    def truth(_: float) -> Truth:
-        fit = fit_of(read("structure"), "lm")
+    def truth(_: int) -> Truth:
+        steps = int(fit_of(read("structure"), "lm").steps[-1])
         others = sum(end["step"] for end in checkpoints.training_ends(LARGER))
-        return Truth(int(fit.steps[-1]), values={
-            "last": int(fit.steps[-1]), "others": grouped(others), "larger": LARGER,
+        return Truth(bisect(LIMITS, steps), said=page.label("n_steps", n=grouped(steps)), values={
+            "last": grouped(steps), "others": grouped(others), "larger": LARGER,
             "millions": readable(cache.shared_model(LARGER, "cpu").model.n_parameters / 1e6, 2)})
 
-    return Prediction("kepler", Number(1, 10_000, unit=page.label("axis_steps"), log=True), truth,
+    return Prediction("kepler", Options([page.label(f"fitted_{i}") for i in range(len(LIMITS) + 1)]), truth,
                       {"n": kepler.STRUCTURES[read("structure")].n_numbers, "measured": read("measured")})
 
 

@@ -2,6 +2,7 @@
 inspects it and downloads it.
 """
 import math
+from bisect import bisect
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
@@ -11,9 +12,8 @@ import streamlit as st
 from torch import Tensor
 
 from core.app.base.markdown import code
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, job_controls
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth, job_controls
 from core.app.frame.guard import fragment
-from core.app.frame.prediction import guess_of
 from core.app.state import Run, prompts, reader
 from core.figures.numbers import grouped, latex_number, latex_operand, readable
 from core.learning import grammar, recorded
@@ -50,7 +50,7 @@ LEARNERS = "training_learners"      # of the session: key -> Learner, the latest
 MOST_LEARNERS = 4
 # the small charts: name, end of the axis, format of its labels; present mode has room for one
 SMALL = (("accuracy", 1.0, "%"), ("gradient_norm", 4.0, "~g"))
-MOST_STEPS = 100_000                # of a guess
+LIMITS = (100, 1_000, 20_000)       # rows between the options of the question
 AXIS_STEPS = (100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 10 ** 6)
 
 
@@ -67,18 +67,19 @@ class Replay:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """After how many steps most answers of the recorded run are right; not asked where a task has no right answers."""
+    """After how many rows most answers of the recorded run are right; not asked where a task has no right answers."""
     kept = recorded_run()
     steps = None if kept is None else recorded.reached(kept.history)
     if steps is None:
         return None
     task = read("task")
 
-    def truth(_: float) -> Truth:
-        levels = learning.TASKS[task]().levels
-        return Truth(steps, values={"steps": steps, "rows": grouped(steps * BATCH), "blind": readable(levels["blind"])})
+    def truth(_: int) -> Truth:
+        rows, levels = steps * BATCH, learning.TASKS[task]().levels
+        return Truth(bisect(LIMITS, rows), said=grouped(rows),
+                     values={"steps": grouped(steps), "rows": grouped(rows), "blind": readable(levels["blind"])})
 
-    return Prediction("live", Number(10, MOST_STEPS, unit=page.label("axis_steps"), log=True), truth,
+    return Prediction("live", Options([page.label(f"rows_{i}") for i in range(len(LIMITS) + 1)]), truth,
                       {"task": page.label(f"asked_{task}"), "batch": BATCH})
 
 
@@ -97,8 +98,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         running = job_controls.training_controls(page, key, verb, learner.learn, stop="pause")
         if job_controls.trains():
             _knobs(page, key, learner)
-    guess = guess_of(page, "live", run)
-    job_controls.follow(page, key, running, lambda _: _picture(page, shown_of(page, key, learner), guess))
+    job_controls.follow(page, key, running, lambda _: _picture(page, shown_of(page, key, learner)))
     shown = shown_of(page, key, learner)
     return Reading(_lines(page, shown, shown.history[-1]), _question(page, learner),
                    [Learner.learn, Learner._one_step, type(learner.task).rows],
@@ -189,10 +189,8 @@ def _state(page: Lesson, learner: Learner | Replay, last: Progress) -> str:
     return page.label("live_title", **values)
 
 
-def _picture(page: Lesson, learner: Learner | Replay, guess: float | None) -> None:
-    """Draw the title, the sample, the curves and one attention pattern of the current state. guess: of the steps that
-    it takes.
-    """
+def _picture(page: Lesson, learner: Learner | Replay) -> None:
+    """Draw the title, the sample, the curves and one attention pattern of the current state."""
     history = list(learner.history)
     last = history[-1]
     st.markdown(f"**{_title(page, learner)}**  \n{_sample(page, last)}{_rate_now(page, learner, last)}")
@@ -200,7 +198,7 @@ def _picture(page: Lesson, learner: Learner | Replay, guess: float | None) -> No
     with st.container(key="training_live_pictures"):
         loss, small, pattern = st.columns([5, 3, 4], gap="medium")
         with loss:
-            _loss(page, learner, records, guess)
+            _loss(page, learner, records)
         with small:
             for name, top, form in SMALL[:1] if reader.present() else SMALL:
                 st.caption(page.label(f"caption_{name}"))
@@ -238,18 +236,13 @@ def _sample(page: Lesson, last: Progress) -> str:
     return page.label("sample_text", written=written)
 
 
-def _loss(page: Lesson, learner: Learner | Replay, records: list[Progress], guess: float | None) -> None:
+def _loss(page: Lesson, learner: Learner | Replay, records: list[Progress]) -> None:
     levels, size = learner.task.levels, learner.model.config.vocab_size
     st.caption(page.label("caption_loss", vocabulary=size, start=readable(math.log(size))))
     named = {page.label(f"level_{name}", nats=readable(value)): value for name, value in levels.items()}
     most = max(1.25 * max(levels.values()), 1.05 * records[0].held_out)       # the whole way down
     _curve(page, ("held_out", "loss"), records, Axis(page.label("axis_loss"), (0, most)), chart_height(95),
-           levels=named, changes=changes(page, records) | guessed(page, guess, records[-1].step))
-
-
-def guessed(page: Lesson, guess: float | None, last: float) -> dict[float, str]:
-    """The mark of the reader's guess on an axis that ends at `last`."""
-    return {} if guess is None or guess > last else {guess: page.frame_words.label("before_mine")}
+           levels=named, changes=changes(page, records))
 
 
 def changes(page: Lesson, records: list[Progress]) -> dict[float, str]:

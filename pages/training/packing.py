@@ -1,13 +1,15 @@
 """Packing: documents in rows of N tokens with an end of text between, what predicts what, where rows cut documents, and
 the cost of padding.
 """
+from bisect import bisect
+
 import pandas as pd
 import streamlit as st
 
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run, prompts
 from core.components.lib.token_view import token_view
-from core.figures.numbers import latex_number, readable
+from core.figures.numbers import latex_number, percent, readable
 from core.learning import packing, teacher_forcing
 from core.learning.packing import Rows
 from core.training import corpus
@@ -16,6 +18,7 @@ from pages.training.shared import PREFIX, chart_height, fraction, keep, numeric,
 MOST_SHOWN = 600             # tokens; later ones are left out
 LENGTHS = (8, 12, 20, 32)    # tokens of a row, that the question compares
 N_PASSAGE = 12               # sentences of the lesson's passage, which stands in for a prompt of one document
+LIMITS = (0.1, 0.25, 0.5)    # shares of empty places, between the options of the question
 # Documents in rows of N tokens: inputs, targets, cuts; and the places that packing and padding use.
 _picture = token_view("packing_rows", __file__)
 
@@ -25,15 +28,16 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
     documents, is_own, _ = documents_of(page, run)
     n = read("row_length")
 
-    def truth(_: float) -> Truth:
+    def truth(_: int) -> Truth:
         rows = packing.packed(documents, n, run.tokenizer.end_of_text)
         padded = packing.padded_lengths([len(document) for document in documents], n)
         fewer = (len(padded) > len(rows.inputs)) - (len(padded) < len(rows.inputs))
-        return Truth(round(100 * wasted(padded, n)), seen={1: 0, 0: 1, -1: 2}[fewer],
+        empty = wasted(padded, n)
+        return Truth(bisect(LIMITS, empty), said=percent(empty), seen={1: 0, 0: 1, -1: 2}[fewer],
                      values={"padded_rows": len(padded), "rows": len(rows.inputs),
-                             "wasted": readable(100 * rows.wasted), "padded": readable(100 * wasted(padded, n))})
+                             "wasted": readable(100 * rows.wasted), "padded": readable(100 * empty)})
 
-    return Prediction("packing", Number(0, 100, unit="%"), truth,
+    return Prediction("packing", Options([page.label(f"empty_{i}") for i in range(len(LIMITS) + 1)]), truth,
                       {"whose": page.label("packing_yours" if is_own else "packing_ours"), "n": n,
                        "documents": len(documents), "tokens": sum(map(len, documents))})
 

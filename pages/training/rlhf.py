@@ -2,6 +2,7 @@
 and anew in the page.
 """
 import math
+from bisect import bisect
 from collections.abc import Callable, Iterator, Sequence
 
 import pandas as pd
@@ -9,7 +10,7 @@ import streamlit as st
 
 from core.app.base.markdown import escaped
 from core.app.compute import cache
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, job_controls
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth, job_controls
 from core.app.state import Run, reader
 from core.figures.numbers import latex_number, latex_operand, readable
 from core.learning import rlhf, tuning
@@ -41,21 +42,24 @@ KEY = f"{PREFIX}rlhf_picture"
 MEASURES = ("reward", "value")          # of a policy's texts
 KL_HEIGHT = 75                          # px
 SHARPNESS = 0.5                         # β of the question
+# how far the rule's value has moved over how far the reward has risen, between the options of the question
+LIMITS = (-0.1, 0.1, 0.9)
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """What the rule says of the policy's texts in the end, where a recorded run is shown."""
+    """Whether the rule's value of the policy's texts rises with the reward, where a recorded run is shown."""
     policy = rlhf.recorded().policies.get(read("policy"))
     if policy is None or read("seed") != rlhf.SEED or feedback_of(rlhf.SEED) is not None:
         return None
     first, last = policy[0], policy[-1]
 
-    def truth(_: float) -> Truth:
-        return Truth(round(last.value, 2), seen=0 if last.value < first.value else 1,
-                     values={"value": readable(last.value), "kl": readable(last.kl)})
+    def truth(_: int) -> Truth:
+        moved = (last.value - first.value) / (last.reward - first.reward)
+        return Truth(bisect(LIMITS, moved), said=readable(last.value), seen=0 if last.value < first.value else 1,
+                     values={"before": readable(first.value), "value": readable(last.value), "kl": readable(last.kl)})
 
-    return Prediction("rlhf", Number(-2, 3, 0.1), truth,
-                      {"policy": policy_name(page, read("policy")), "steps": last.step, "before": readable(first.value),
+    return Prediction("rlhf", Options([page.label(f"rule_{i}") for i in range(len(LIMITS) + 1)]), truth,
+                      {"policy": policy_name(page, read("policy")), "steps": last.step,
                        "reward_before": readable(first.reward), "reward": readable(last.reward)})
 
 

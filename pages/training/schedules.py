@@ -49,7 +49,8 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
         return Truth(round(100 * half_left()), values=left)
 
     return Prediction("schedules", Number(0, 100, unit="%"), truth,
-                      {"total": grouped(read("total")), "start": grouped(scheduled().start)})
+                      {"total": grouped(read("total")), "half": grouped(read("total") // 2),
+                       "start": grouped(max(scheduled().start, 1)), "floor": read("floor")})
 
 
 def half_left() -> float:

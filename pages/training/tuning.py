@@ -1,10 +1,10 @@
 """Tuning: pretraining, supervised fine-tuning and alignment with preferences, on the reader's own copy of a model."""
-import math
+from bisect import bisect
 
 import streamlit as st
 
 from core.app.base.markdown import escaped
-from core.app.frame import Lesson, Number, Prediction, Reading, Truth, cannot
+from core.app.frame import Lesson, Options, Prediction, Reading, Truth, cannot
 from core.app.state import Run
 from core.figures.numbers import readable
 from pages.training import alignment, fine_tuning, pretraining
@@ -12,9 +12,8 @@ from pages.training.shared import PREFIX, choice, read, side_by_side
 from pages.training.tuning_parts import LEAST_CONTEXT, base_of, tuner_settings, wizard_step
 
 STAGES = {"pretrained": pretraining, "tuned": fine_tuning, "aligned": alignment}
-
-
 STILL = 0.02          # the share by which a loss may change and count as unmoved
+LIMITS = (1 - STILL, 1 + STILL, 1.5)      # of the loss after over that before, between the options of the question
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
@@ -24,13 +23,13 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
         return None
     first, last = kept.history[0], kept.history[-1]
 
-    def truth(_: float) -> Truth:
-        moved = last.old / first.old - 1
-        return Truth(round(last.old, 2), seen=2 if abs(moved) <= STILL else 0 if moved > 0 else 1,
+    def truth(_: int) -> Truth:
+        option = bisect(LIMITS, last.old / first.old)
+        return Truth(option, said=page.label("said_nats", nats=readable(last.old)), seen={0: 1, 1: 2}.get(option, 0),
                      values={"old": readable(last.old), "held_out_before": readable(first.held_out),
                              "held_out": readable(last.held_out)})
 
-    return Prediction("tuning", Number(0, math.ceil(3 * first.old), 0.1, unit=page.label("unit_nats")), truth,
+    return Prediction("tuning", Options([page.label(f"old_{i}") for i in range(len(LIMITS) + 1)]), truth,
                       {"steps": last.step, "n": fine_tuning.N_TRAIN, "before": readable(first.old),
                        "task": page.label(f"pairs_{read('pairs')}")})
 

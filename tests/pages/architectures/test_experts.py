@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from core.cost import counting
+from core.figures.numbers import percent
 from core.model.config import ModelConfig
 from core.model.transformer import Transformer
 from pages.architectures import experts, experts_charts
@@ -76,14 +77,15 @@ def test_mixtral_is_counted_as_published():
 
 
 def test_the_question_is_about_the_busiest_expert():
-    told = commit(ask("architectures", "experts"), "architectures", "experts", 40)
+    told = commit(ask("architectures", "experts"), "architectures", "experts", 0)
     at = open_at("architectures", architectures_view="experts")
     sent = given(at, "residual_grid")
     marks = numbers(sent["marks"], -1, 8)
-    shares = marks.sum(0) / marks.sum()
-    assert told["answer"] == pytest.approx(100 * shares.max(), abs=0.051)
-    seen = 0 if shares.max() >= 2 / 8 else 1
-    assert told["true"] == statements("architectures", "experts")[seen]
+    reads, equal = marks.sum(0), marks.sum() / 8
+    most = reads.max()
+    assert told["answer"] == (3 if most == len(marks) else 2 if most >= 2 * equal else int(most > equal))
+    assert told["said"] == percent(most / marks.sum()) and f"Expert {int(reads.argmax())} has" in told["reason"]
+    assert told["true"] == statements("architectures", "experts")[int(reads.min() > 0)]
 
 
 def test_every_expert_for_every_token_is_no_question():
@@ -95,12 +97,12 @@ def test_every_expert_for_every_token_is_no_question():
 
 
 def test_the_bars_name_each_share_and_each_count():
-    drawn = experts_charts.shares(np.array([0.5, 0.25, 0.25]), [(1 / 3, "equal share"), (0.4, "your guess")],
-                                  ("expert", "share"), theme="light", scale=1.0, height=200).to_dict()
+    drawn = experts_charts.shares(np.array([0.5, 0.25, 0.25]), (1 / 3, "equal share"), ("expert", "share"),
+                                  theme="light", scale=1.0, height=200).to_dict()
     rows = [row for data in drawn["datasets"].values() for row in data]
     assert [row["shown"] for row in rows if "shown" in row] == ["50.0\u00a0%", "25.0\u00a0%", "25.0\u00a0%"]
     assert [row["kind"] for row in rows if "kind" in row] == ["most", "other", "other"]
-    assert {row["name"] for row in rows if "name" in row} == {"equal share", "your guess"}
+    assert {row["name"] for row in rows if "name" in row} == {"equal share"}
     counted = experts_charts.counts([("all", 10, "10"), ("active", 4, "4")], "numbers", theme="dark", scale=1.6,
                                     height=90).to_dict()
     assert [(row["name"], row["value"]) for row in next(iter(counted["datasets"].values()))] == [("all", 10),

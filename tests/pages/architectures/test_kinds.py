@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from core.figures.numbers import percent
 from core.model import attention
 from core.model.intervention import Intervention
 from pages.architectures import kinds
@@ -73,11 +74,12 @@ def test_a_text_of_two_tokens_cannot_be_cut():
 
 def test_the_probability_that_is_left_is_asked_and_told():
     at = ask("architectures", "kinds", architectures_prefix="20")
-    shown = commit(at, "architectures", "kinds", 90)
+    shown = commit(at, "architectures", "kinds", 0)
     seen = np.tri(N, dtype=bool)
     seen[:, :20] = True
     top = int(opening().trace.logits[-1].argmax())
     p = float(opening().trace_with(Intervention(allowed=tuple(map(tuple, seen.tolist())))).logits[-1].double()
               .softmax(-1)[top])
-    assert shown["answer"] == round(100 * p, 1)
+    ratio = p / float(opening().trace.probs[-1].double()[top])
+    assert ratio != 1 and shown["answer"] == 1 + (ratio >= 0.8) + (ratio >= 1.25) and shown["said"] == percent(p)
     assert shown["true"] == statements("architectures", "kinds")[0]

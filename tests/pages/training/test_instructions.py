@@ -52,10 +52,11 @@ def test_the_collections_stand_in_the_order_that_is_picked():
                                                                    for name in instructions.BUILT]
 
 
-def test_the_share_of_data_sets_is_asked_and_told():
-    shown = commit(ask("training", "instructions"), "training", "instructions", 50)
-    assert shown["answer"] == round(100 * 186_693 / 189_533) and shown["true"] == statements(
-        "training", "instructions")[0]
+def test_where_most_instances_come_from_is_asked_and_told():
+    shown = commit(ask("training", "instructions"), "training", "instructions", 1)
+    assert shown["guess"]["texts"][shown["answer"]] == WORDS.label("most_datasets")
+    assert shown["said"] == f"{100 * 186_693 / 189_533:.1f}\u00a0%"
+    assert shown["true"] == statements("training", "instructions")[0]
 
 
 @pytest.mark.parametrize("kind", instructions.SETS)
