@@ -22,6 +22,7 @@ FOUR = len(BLOCKS["lstm"])
 UNIT_WIDTH = 120            # px of its list
 KEPT_BOUNDS = (0.6, 0.9)    # of the forget gate that the question supposes
 PARTS = SETTINGS.each["part"].options
+GATED = tuple("figour")     # the parts that are made from the input and the last state
 VALUES = ("f", "i", "g", "o", "old", "new", "h")
 # Two cells drawn with their gates and lines, each part a number that can be picked.
 _picture = token_view("recurrence_gates", __file__)
@@ -107,8 +108,11 @@ def _lines(page: Lesson, run: Run, cell: Cell, shown: dict[str, Step], step: int
     part, lines = read("part"), []
     for stage, steps in shown.items():
         name = part_name(stage, part)
-        lines.append((page.label(f"numbers_gates_{name}", cell=page.label(f"gates_cell_{stage}"), unit=unit, step=step,
-                                 token=code(run.tokens[step])), formula(stage, name, steps, step, unit)))
+        what = page.label(f"numbers_gates_{name}")
+        if name in GATED:
+            what = page.label("numbers_gates_parts", gate=what)
+        lines.append((page.label("numbers_gates_at", cell=page.label(f"gates_cell_{stage}"), unit=unit, step=step,
+                                 token=code(run.tokens[step]), what=what), formula(stage, name, steps, step, unit)))
     d, m = cell.W_x.shape[1:]
     for stage in shown:
         n = len(BLOCKS[stage])
