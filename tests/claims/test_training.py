@@ -114,7 +114,7 @@ def test_the_recorded_runs_go_as_told():
     assert history[-1].held_out - levels["floor"] < 0.1 * (levels["bigram"] - levels["floor"])
 
 
-@claims("training.md", "Often both become less probable, and the other one more so.",
+@claims("training.md", "Often both lose probability, and the rejected one loses more.",
         "You can also vote yourself; the model learns so few votes nearly by heart.")
 def test_preferences_widen_the_gap():
     examples = tuning_run("aligned", "happy").examples
