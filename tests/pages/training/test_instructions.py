@@ -95,7 +95,7 @@ def test_what_the_model_writes_is_kept_or_dropped_by_its_overlap():
         pool += [text] * kept[-1]
     lines = cards_of(at)[2]["lines"]
     assert [line["kind"] == "kept" for line in lines] == kept[::-1] and 0 < sum(kept) < 6
-    assert f"Kept: {sum(kept)}, those" in headline(at)
+    assert f"Kept: {sum(kept)} that" in headline(at)
     assert [line["parts"][0][0] for line in lines] == [text for _, text in texts[::-1]]
 
 
@@ -116,4 +116,4 @@ def test_a_text_that_is_no_question_says_so_beside_its_overlap(monkeypatch: pyte
     question, other = cards_of(at)[2]["lines"]
     assert (question["kind"], other["kind"]) == ("kept", "dropped")
     assert other["note"].endswith(", no question") and "," not in question["note"]
-    assert "Kept: 1, those that are a question" in headline(at)
+    assert "Kept: 1 that are a question" in headline(at)

@@ -133,7 +133,7 @@ def test_alignment_starts_at_ln_2_and_its_numbers_hold(asked: list):
     at = open_at("aligned", parts="last")
     key, make, tuner = asked[-1]
     assert (tuner.history[0].held_out == pytest.approx(math.log(2), abs=1e-6)
-            and f"{len(tuner.pairs)} pairs to learn from, and {len(tuner.held_out)} are held out" in said(at))
+            and f"{len(tuner.pairs)} pairs to learn from, {len(tuner.held_out)} held out" in said(at))
     decode = cache.shared_model("stories-small", "cpu").tokenizer.decode
     assert all(tuning_texts.happy(decode(p.chosen)) > tuning_texts.happy(decode(p.rejected))
                for p in tuner.pairs + tuner.held_out)
