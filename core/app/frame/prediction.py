@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 MADE = "predictions_made"       # in the session: "<lesson>/<name>" -> Made
 AGAIN = "predictions_again"     # in the session: the questions that the reader wants to be asked once more
+DECLINED = "predictions_declined"       # in the session: the lesson and view where the reader wanted no more of them
 STANDS = "predictions_stand"    # in the session: the lesson and view whose picture stood when a class was opened
 
 
@@ -103,6 +104,7 @@ def draw(page: Lesson, view: object, run: Run) -> bool:
     if not live_class.is_open() or st.session_state.get(STANDS) != place:
         st.session_state.pop(STANDS, None)
     if prediction is None:
+        _offer_return(page, place)
         st.session_state[STANDS] = place
         return False
     if looks:
@@ -111,7 +113,7 @@ def draw(page: Lesson, view: object, run: Run) -> bool:
     if live_class.is_open() and (made is not None or STANDS in st.session_state) and not _is_of_class(made):
         _offer(page, prediction, run)
     elif made is None:
-        _ask(page, prediction, run)
+        _ask(page, prediction, run, place)
         return True
     elif _is_about(made, run, prediction.state):
         _tell(page, prediction, made, run, folded=is_wide(view))
@@ -165,7 +167,7 @@ def _asked(page: Lesson, view: object, run: Run) -> Prediction | None:
     return view.predict(page, run) if wanted and hasattr(view, "predict") else None
 
 
-def _ask(page: Lesson, prediction: Prediction, run: Run) -> None:
+def _ask(page: Lesson, prediction: Prediction, run: Run, place: tuple) -> None:
     """Draw the question, the means to guess and the two ways on."""
     key, text = _key(page, prediction.name), _text(page, prediction.name)
 
@@ -174,6 +176,11 @@ def _ask(page: Lesson, prediction: Prediction, run: Run) -> None:
         if guess is not None:
             _keep(key, Made(_about(run), guess, _percent(told.get("sure")), prediction.state))
 
+    def decline(now: bool) -> None:
+        if now:
+            st.session_state[DECLINED] = place
+        _want(False)
+
     if live_class.is_open():
         _ask_class(page, prediction, run)
         return
@@ -181,7 +188,16 @@ def _ask(page: Lesson, prediction: Prediction, run: Run) -> None:
               "question": filled(text.settings["ask"], prediction.values), "guess": prediction.guess.offer(),
               "text": _labels(page.frame_words), "scale": reader.scale()}
     prediction_picture(header, key="prediction", events={
-        "guess": commit, "look": lambda _: _keep(key, Made()), "never": lambda _: _want(False)})
+        "guess": commit, "look": lambda _: _keep(key, Made()), "never": decline})
+
+
+def _offer_return(page: Lesson, place: tuple) -> None:
+    """The way back to being asked, where the reader has just declined it."""
+    if reader.ask_first() or reader.class_step() or st.session_state.get(DECLINED) != place:
+        st.session_state.pop(DECLINED, None)
+        return
+    prediction_picture({"mode": "declined", "text": _labels(page.frame_words), "scale": reader.scale()},
+                       key="prediction_declined", events={"switch": _want})
 
 
 def _ask_class(page: Lesson, prediction: Prediction, run: Run) -> None:

@@ -13,7 +13,7 @@ const cell = (value) => (typeof value === "number" ? `"${value}"`
   : `"${String(value ?? "").replace(/^[=+\-@\t\r]/, "'$&").replaceAll('"', '""')}"`);
 
 /** A text without the marks of code in it. */
-const bare = (text) => text.replaceAll("`", "");
+const bare = (written) => written.replaceAll("`", "");
 
 /** The answers of a question's tally, and the model's word where nobody has given it: [text, count]. */
 export function rowsOf({ guess, tally, model }) {

@@ -17,9 +17,11 @@ _component = declare("prediction", _HERE / "prediction.js", html='<div class="co
 
 def prediction_picture(header: dict, *, key: str, events: Mapping[str, Callable[[Any], None]]) -> None:
     """Draw it. header: mode "ask" (id, again, question, guess, text, scale), "told" (id, question, guess, mine, sure,
-    answer, said, own, bars, right, statements, seen, reason, text, scale) or "switch" (on, again, text).
+    answer, said, own, bars, right, statements, seen, reason, text, scale), "switch" (on, again, text) or "declined"
+    (text), the way back from `never` in the place where that was pressed.
 
-    events: in "ask" `guess` with {guess, sure}, `look`, and `never`, when the reader wants no questions; in "switch"
-    `switch` with whether the reader wants to be asked, and `again`, where "again" says that this can be offered.
+    events: in "ask" `guess` with {guess, sure}, `look`, and `never`, when the reader wants no questions, with whether
+    that was said just now; in "switch" and "declined" `switch` with whether the reader wants to be asked, and `again`,
+    where "again" says that this can be offered.
     """
     _component(key=key, data=pack(header, {}), events=events)

@@ -85,6 +85,7 @@ function slider(guess, labels, ready) {
   Object.assign(input, { type: "range", min: 0, max: steps, step: 1, value: Math.round(steps / 2) });
   const ends = make("div", "ends", node), unit = guess.unit ? ` ${guess.unit}` : "";
   make("span", "", ends, readable(guess.low));      // the unit once, at the other end: no "1 steps"
+  if (guess.log) make("span", "", ends, labels.log);
   make("span", "", ends, `${readable(guess.high)}${unit}`);
   const value = () => valueAt(guess, Number(input.value) / steps);
   input.ariaLabel = labels.number;

@@ -20,13 +20,14 @@ class PredictionView {
     this.root.dataset.mode = header.mode;
     this.root.onkeydown = null;
     this.root.replaceChildren();
-    ({ ask: () => this.ask(), told: () => this.tell(), switch: () => this.offerSwitch() })[header.mode]();
+    ({ ask: () => this.ask(), told: () => this.tell(), switch: () => this.offerSwitch(),
+      declined: () => this.offerReturn() })[header.mode]();
   }
 
   ask() {
     const { id, again, question, guess } = this.header;
     keepFree(this.root, LEAST_HEIGHT, MOST_HEIGHT);
-    if (!asks()) { this.trigger("never", true); return; }
+    if (!asks()) { this.trigger("never", false); return; }
     if (!again && answeredBefore(id)) { this.trigger("look", true); return; }
     const card = make("form", "card", this.root);
     make("p", "kicker", card, this.labels.title);
@@ -98,6 +99,14 @@ class PredictionView {
     const reason = inline(make("p", "reason", side), this.header.reason);
     reason.tabIndex = -1;
     reason.focus({ preventScroll: true });
+  }
+
+  /** Where the questions were declined a moment ago: the way back. */
+  offerReturn() {
+    const strip = make("section", "strip declined", this.root);
+    make("span", "", strip, this.labels.declined);
+    button(strip, this.labels.undecline, "", () => { setAsks(true); this.once("switch", true); }, "quiet");
+    button(strip, "×", this.labels.close, () => strip.remove(), "close").ariaLabel = this.labels.close;
   }
 
   offerSwitch() {

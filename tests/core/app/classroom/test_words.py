@@ -8,7 +8,7 @@ from core.app.base import prose
 from core.components import COMPONENTS
 
 SAID = re.compile(r"\btext\.(\w+)|\btext\[([^\]]+)\]|this\.(?:add\(row, |press\()\"(\w+)\"")
-OF_GUESSES = {"number", "word", "sure"}         # what the controls of a guess say, by labels.name
+OF_GUESSES = {"number", "word", "sure", "log"}         # what the controls of a guess say, by labels.name
 
 
 def said(*scripts: str) -> set[str]:
