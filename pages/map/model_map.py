@@ -14,7 +14,7 @@ PARTS = {"whole": ("overview", "training"), "text": ("tokens",), "tokens": ("tok
          "mlp": ("residual_stream", "architectures"), "scores": ("next_token",),
          "probabilities": ("next_token", "language_models"), "draw": ("generation", "next_token", "limits")}
 # lesson -> the part to which a line leads from its name
-HOME = {"overview": "whole", "tokens": "tokens", "embeddings": "vectors", "positions": "positions",
+TIES = {"overview": "whole", "tokens": "tokens", "embeddings": "vectors", "positions": "positions",
         "attention": "attention", "heads": "attention", "residual_stream": "stream", "next_token": "probabilities",
         "generation": "draw", "language_models": "probabilities", "training": "whole", "architectures": "block",
         "recurrence": "attention", "limits": "draw"}
@@ -46,7 +46,7 @@ def _lesson(entry: catalogue.Entry) -> dict:
     words = prose.load(entry.id)
     views = [{"id": _id(entry, view), "name": words.label(entry.label(view)), "says": words.about(view),
               "core": view in entry.core} for view in entry.views]
-    return {"id": entry.id, "name": tables.entry_name(entry), "part": HOME[entry.id], "views": views,
+    return {"id": entry.id, "name": tables.entry_name(entry), "part": TIES[entry.id], "views": views,
             "section": prose.load("app").label(f"section_{entry.section}"),
             "says": unmarked(words.section("sentence") if views else words.about("")).replace("*", "")}
 
