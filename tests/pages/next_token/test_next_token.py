@@ -236,7 +236,7 @@ def test_the_tokens_that_hold_nine_tenths_are_counted_by_another_way(prompt: str
     low, high = {"3 or fewer": (1, 3), "4 to 30": (4, 30), "31 to 300": (31, 300), "More than 300": (301, 4096)}[answer]
     assert low <= count <= high, count
     assert told["guess"]["texts"][told["answer"]] == answer and told["said"] == f"{count:,} of 4,096"
-    assert f"“{prompt} ___”" in told["question"] and told["reason"].startswith(f"{count:,} tokens hold")
+    assert f"“{prompt} ___”" in told["question"] and told["reason"].startswith(f"It takes {count:,} of the")
     seen = "The longest bar is longer" if y[0] > 0.5 else "The longest bar is shorter"
     assert told["statements"][told["seen"]].startswith(seen)
 
