@@ -261,6 +261,6 @@ def the_text_without_the_slip_is_first(page: Page) -> None:
 def another_basis_changes_no_score(page: Page) -> None:
     said = page.locator(".matrices").locator("xpath=..").inner_text()
     numbers = re.search(r"queries change by up to (\S+) and keys by up to (\S+), scores by no more than (.+?), and the "
-                        r"model’?'?s logits by (.+?): rounding", said).groups()
+                        r"model’?'?s outputs by (.+?): rounding", said).groups()
     q, k, scores, logits = map(value_of, numbers)
     assert min(q, k) > 0.1 and max(scores, logits) < 1e-9
