@@ -105,7 +105,7 @@ def message(page: Lesson, run: Run, begin: Start, tree: Tree, picked: int) -> di
 def sentence(page: Lesson, run: Run, tree: Tree, picked: int) -> str:
     """A sentence that describes the picture."""
     node = tree[picked]
-    return page.label("tree_twin", n=N, different=len(ends(tree)), mass=readable(mass(tree)),
+    return page.label("futures_title", n=N, different=len(ends(tree)), mass=readable(mass(tree)),
                       path=code(path(run, node)), count=node.count, expected=readable(N * node.path_prob),
                       sigma=readable(N * frequency_band(node.path_prob, N)))
 

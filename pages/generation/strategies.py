@@ -81,16 +81,16 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
         again = [sum(repeats(text.token_ids)) for text in texts[:2]]
         return Truth(worst, said=readable(surprisals[worst]), own=readable(surprisals[guess]),
                      seen=0 if again[0] > again[1] else 1 if again[0] < again[1] else 2,
-                     values={"name": names[worst], "surprisal": readable(surprisals[worst]),
+                     values={"name": name_of(page, NAMES[worst]), "surprisal": readable(surprisals[worst]),
                              "greedy": readable(surprisals[0])})
 
-    names = [name_of(page, name) for name in NAMES[:4]]
-    return Prediction("strategies", Options(names), truth)
+    options = [name_of(page, name, "before_strategies") for name in NAMES[:4]]
+    return Prediction("strategies", Options(options), truth)
 
 
-def name_of(page: Lesson, name: str) -> str:
-    """A strategy's name with its settings."""
-    return page.label(f"strategy_{name}", k=read("top_k") or "∞", p=readable(read("top_p")), width=read("width"))
+def name_of(page: Lesson, name: str, labels: str = "strategy") -> str:
+    """A strategy's name with its settings, as one of the `labels`."""
+    return page.label(f"{labels}_{name}", k=read("top_k") or "∞", p=readable(read("top_p")), width=read("width"))
 
 
 def _scene(page: Lesson, run: Run, begin: Start, seed: int) -> tuple[Scene, bool]:
