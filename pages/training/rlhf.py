@@ -55,7 +55,9 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
 
     def truth(_: int) -> Truth:
         moved = (last.value - first.value) / (last.reward - first.reward)
-        return Truth(bisect(LIMITS, moved), said=readable(last.value), seen=0 if last.value < first.value else 1,
+        rises = max(step.value for step in policy) > first.value
+        return Truth(bisect(LIMITS, moved), said=readable(last.value),
+                     seen=2 if last.value >= first.value else 0 if rises else 1,
                      values={"before": readable(first.value), "value": readable(last.value), "kl": readable(last.kl)})
 
     return Prediction("rlhf", Options([page.label(f"rule_{i}") for i in range(len(LIMITS) + 1)]), truth,

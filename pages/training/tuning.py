@@ -24,8 +24,9 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
     first, last = kept.history[0], kept.history[-1]
 
     def truth(_: int) -> Truth:
-        option = bisect(LIMITS, last.old / first.old)
-        return Truth(option, said=page.label("said_nats", nats=readable(last.old)), seen={0: 1, 1: 2}.get(option, 0),
+        above = {step.held_out > step.old for step in kept.history}
+        return Truth(bisect(LIMITS, last.old / first.old), said=page.label("said_nats", nats=readable(last.old)),
+                     seen=0 if len(above) > 1 else 2 if above == {True} else 1,
                      values={"old": readable(last.old), "held_out_before": readable(first.held_out),
                              "held_out": readable(last.held_out)})
 

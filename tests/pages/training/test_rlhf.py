@@ -93,7 +93,9 @@ def test_what_the_rule_says_in_the_end_is_asked_and_told(policy: str, option: in
     risen, moved = (last[name] - first[name] for name in ("reward", "value"))
     found = 0 if moved < -0.1 * risen else 1 if moved < 0.1 * risen else 2 if moved < 0.9 * risen else 3
     assert shown["answer"] == found == option and readable(last["value"]) == shown["said"]
-    assert shown["true"] == statements("training", "rlhf")[0 if last["value"] < first["value"] else 1]
+    values = [step["value"] for step in KEPT["policies"][policy]]
+    seen = 2 if values[-1] >= values[0] else int(max(values) == values[0])
+    assert shown["true"] == statements("training", "rlhf")[seen] and seen == (0 if policy == "0.0" else 2)
     assert last["reward"] > first["reward"]
 
 
