@@ -30,7 +30,7 @@ MADE = "models_made"        # in the session: own model -> the zip, or the sente
 def draw() -> None:
     """The whole page: its title, the parts in two columns, and the table of families below them."""
     with st.container(key="lesson_head"):
-        st.markdown(f"## {words().section('title')}\n{words().section('sentence')}")
+        st.markdown(f"# {words().section('title')}\n{words().section('sentence')}")
     near, far = st.columns(2, gap="large")
     for column, parts in ((near, {"bundled": _bundled, "own": _own}),
                           (far, {"hub": _hub, "folders": _folders, "loaded": _loaded, "try": _to_try})):

@@ -40,6 +40,14 @@ export class Finish {
     }
     if (tells) this.bars.show(tells.rows);
     else this.bars.blank(BLANK);
+    if (!tells) this.invite();
+  }
+
+  /** Whoever opens the page can write at once: no Tab key, no click. A phone would cover half of it with its keys, and a
+      presenter's own keys lead on. */
+  invite() {
+    const isFree = document.activeElement === document.body && !this.tour.root.matches(".present");
+    if (isFree && matchMedia("(hover: hover)").matches) this.field.input.focus({ preventScroll: true });
   }
 }
 

@@ -24,8 +24,8 @@ class Tour {
     this.nav = make("nav", "", root);
     this.dots = make("ol", "dots", this.nav);
     const head = make("header", "head", root);
-    this.over = make("h2", "over", head);
-    this.heading = make("h3", "", head);
+    this.over = make("h1", "over", head);
+    this.heading = make("h2", "", head);
     this.heading.tabIndex = -1;
     this.sentence = make("p", "sentence", head);
     this.stage = make("section", "stage", root);
@@ -205,6 +205,7 @@ class Tour {
     this.marks.forEach((node, i) => {
       node.classList.toggle("met", i + 1 < at || done.has(steps[i]));
       node.classList.toggle("here", i + 1 === at);
+      node.tabIndex = i + 1 === at ? 0 : -1;        // one stop of the Tab key; the arrows lead from step to step
       if (i + 1 === at) node.ariaCurrent = "step";
       else node.ariaCurrent = null;
     });

@@ -284,7 +284,7 @@ def test_phones_show_the_picture_on_the_wall_and_go_with_it_until_they_let_go(op
     teacher.get_by_label("Follow", exact=True).check()
     page.get_by_role("button", name="Show the picture on the wall here").click()
     frame = page.frame_locator(".follow iframe")
-    expect(frame.locator(".st-key-lesson_head h2")).to_have_text("Tokens")
+    expect(frame.locator(".st-key-lesson_head h1")).to_have_text("Tokens")
     reads_only = "frame => frame.inert && getComputedStyle(frame).pointerEvents"
     assert page.locator(".follow iframe").evaluate(reads_only) == "none"
     frame.locator(".st-key-tokens_stage").wait_for()
@@ -299,7 +299,7 @@ def test_phones_show_the_picture_on_the_wall_and_go_with_it_until_they_let_go(op
     expect(teacher.locator(".class-desk .opener")).to_contain_text(code)
     teacher.locator(".class-desk .opener").click()
     expect(teacher.get_by_label("Follow", exact=True)).to_be_checked()      # as before
-    expect(frame.locator(".st-key-lesson_head h2")).to_have_text("Heads")
+    expect(frame.locator(".st-key-lesson_head h1")).to_have_text("Heads")
     expect(page.locator(".follow a")).to_have_attribute("href", re.compile("layer=2"))
     page.wait_for_function(WHOLE_IN_FRAME)          # nothing of the wall of heads lies beyond an edge
     teacher.get_by_label("Freeze").check()

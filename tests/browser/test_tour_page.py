@@ -84,6 +84,9 @@ def nothing_moves(page: Page) -> None:
 def test_from_the_first_step_to_the_last_by_keys_alone_for_a_reader_who_wants_no_motion(open_page):
     """Nothing is told before the act; the arrow keys go on, the focus goes to the heading, and a line says the step."""
     page = open_page("tour", still=True)
+    expect(page.locator(".tour .field input")).to_be_focused()          # who comes can write at once
+    expect(page.get_by_role("heading", level=1)).to_have_count(1)
+    expect(page.locator(".tour .dot:not([tabindex='-1'])")).to_have_count(1)
     for number in range(1, N):
         at_step(page, number)
         expect(page.locator(".tour .told")).to_be_empty()
@@ -92,10 +95,10 @@ def test_from_the_first_step_to_the_last_by_keys_alone_for_a_reader_who_wants_no
         if STEPS[number - 1] == "look":
             nothing_moves(page)
         settle(page)
-        page.locator(".tour h3").focus()
+        page.locator(".tour h2").focus()
         page.keyboard.press("ArrowRight" if number % 2 else "PageDown")
         expect(page.locator(".tour > .spoken")).to_contain_text(f"Step {number + 1} of {N}")
-        assert page.evaluate(FOCUSED) == "H3"
+        assert page.evaluate(FOCUSED) == "H2"
     at_step(page, N)
     page.keyboard.press("ArrowLeft")
     at_step(page, N - 1)
@@ -120,7 +123,7 @@ def test_arrow_keys_belong_to_what_has_the_focus_and_a_new_sentence_begins_every
     expect(page.locator(".tour output")).to_have_text("55 %")
     page.locator(".tour .field input").press("ArrowLeft")
     at_step(page, 1)
-    page.locator(".tour h3").focus()
+    page.locator(".tour h2").focus()
     page.keyboard.press("ArrowRight")
     at_step(page, 2)
     page.keyboard.press("ArrowLeft")

@@ -34,7 +34,7 @@ def test_page_opens_whole(page: str, prompt: str | None):
     words, frame = prose.load(page), prose.load("app")
     assert words.section("title") in headings and words.section("sentence") in headings
     for part in ("numbers", "check", "code"):
-        assert f"### {frame.label(part)}" in headings, f"the part {part} is missing"
+        assert f"## {frame.label(part)}" in headings, f"the part {part} is missing"
     assert at.get("bidi_component"), "the instrument is missing"
     if prompt is not None:
         assert at.session_state["prompt"] == prompt
@@ -44,11 +44,11 @@ def test_page_opens_whole(page: str, prompt: str | None):
 def test_what_is_said_of_a_picture_waits_until_a_new_session_has_seen_it(page: str):
     at = lessons.open_at(page, seen=False)
     assert (lessons.fine(at) and len(at.get("bidi_component")) > 1
-            and not any(m.value == f"### {prose.load('app').label('numbers')}" for m in at.markdown))
+            and not any(m.value == f"## {prose.load('app').label('numbers')}" for m in at.markdown))
     assert sum(c.proto.component_name == "standing" for c in at.get("bidi_component")) == 1
     at.session_state[PICTURE_SEEN] = True           # what the component's callback does
     at.run()
-    assert (any(m.value == f"### {prose.load('app').label('numbers')}" for m in at.markdown)
+    assert (any(m.value == f"## {prose.load('app').label('numbers')}" for m in at.markdown)
             and all(c.proto.component_name != "standing" for c in at.get("bidi_component")))
 
 

@@ -30,7 +30,7 @@ def draw(lesson: str, title: str, functions: Sequence[Callable], data: Mapping[s
     over everything that is on the page at every change, in a closed drawer too.
     """
     with st.container(key="lesson_code"):
-        st.markdown(f"### {words.label('code')}")
+        st.markdown(f"## {words.label('code')}")
         with st.container(key="lesson_twin"):
             st.markdown(twin)
         with st.expander(words.label("code_intro"), key=f"{lesson}_source_open", on_change="rerun") as drawer:

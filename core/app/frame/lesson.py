@@ -55,7 +55,7 @@ def open_lesson(lesson: str) -> Lesson:
         strip.draw(lesson)
     with st.container(key="lesson_top"):
         with st.container(key="lesson_head"):
-            st.markdown(f"## {words.section('title')}\n{words.section('sentence')}")
+            st.markdown(f"# {words.section('title')}\n{words.section('sentence')}")
         return Lesson(lesson, words, live_class.for_class(frame_words), st.container())
 
 
@@ -200,5 +200,5 @@ class Lesson:
         if reader.present():
             return st.expander(title)
         part = st.container(key=f"lesson_{name}")
-        part.markdown(f"### {title}")
+        part.markdown(f"## {title}")
         return part

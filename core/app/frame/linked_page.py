@@ -20,7 +20,7 @@ def draw(name: str, body: Callable[[Lesson], None]) -> None:
     """
     page = Lesson(name, prose.load(name), prose.load("app"))
     with st.container(key="lesson_head"):
-        st.markdown(f"## {page.text('title')}\n{page.text('sentence')}")
+        st.markdown(f"# {page.text('title')}\n{page.text('sentence')}")
 
     @fragment
     def whole() -> None:

@@ -199,7 +199,7 @@ def test_every_view_opens_whole_on_every_prompt(prompt):
         assert not at.exception and not at.error, [e.value for e in (*at.exception, *at.error)]
         headings = "\n".join(m.value for m in at.markdown)
         for part in ("numbers", "check", "code"):
-            assert f"### {FRAME.label(part)}" in headings
+            assert f"## {FRAME.label(part)}" in headings
         assert at.radio and at.get("bidi_component") and "nan" not in headings.lower().split()
 
 

@@ -78,7 +78,7 @@ def test_every_view_opens_whole_on_every_prompt(settings, prompt):
     at = opened(settings, prompt=prompt)
     headings = "\n".join(m.value for m in at.markdown)
     for part in ("numbers", "check", "code"):
-        assert f"### {FRAME.label(part)}" in headings
+        assert f"## {FRAME.label(part)}" in headings
     assert at.radio and at.get("bidi_component")
     assert all(str(at.session_state[f"residual_stream_{name}"]).lower() == value for name, value in settings.items())
     assert "nan" not in headings.lower().split()

@@ -67,7 +67,7 @@ def test_present_mode_names_no_main_model():
 def test_below_a_view_without_a_picture_stand_no_empty_parts():
     at = opened("positions", positions_view="learned")
     assert len(at.info) == 1
-    titles = {text.value.removeprefix("### ") for text in at.markdown if text.value.startswith("### ")}
+    titles = {text.value.removeprefix("## ") for text in at.markdown if text.value.startswith("## ")}
     assert titles.isdisjoint({FRAME.label("numbers"), FRAME.label("code")})
     assert not at.get("download_button") and not at.get("expander")
     assert not any(f"The model {THEIRS}" in text.value for text in at.markdown), "nothing is drawn that could differ"
