@@ -153,7 +153,7 @@ def _lengths(page: Lesson, run: Run, values: np.ndarray, view: View, position: i
     lines = {"residual": values if view.whole else measure(run, "stream"), "attention": to_numpy(attention)}
     lines |= {} if mlp is None else {"mlp": to_numpy(mlp)}
     lengths = np.concatenate([*lines.values()])
-    guess = None if mine is None else (None, mine, page.frame_words.label("before_mine"))
+    guess = None if mine is None else (mine, page.frame_words.label("before_mine"))
     header, arrays = grid_data(values, mine=guess, **_description(page, run, values, view, position))
     header |= {"kinds": list(lines), "names": {kind: page.label(f"line_{kind}") for kind in lines},
                "faint": name if name in lines else "residual", "log_lengths": view.logarithmic,

@@ -36,14 +36,14 @@ def mount(component: Callable, data: bytes, key: str, on_pick: Callable[[int, in
 def grid_data(values: np.ndarray, *, row_labels: Sequence[str], column_labels: Sequence[str], legend: str, reading: str,
               twin: str, theme: str, picked: tuple[int, int] | None, limits: tuple[float, float], signed: bool = False,
               logarithmic: bool = False, texts: np.ndarray | None = None, marks: np.ndarray | None = None,
-              peak: tuple[int, int] | None = None, mine: tuple[int | None, int | None, str] | None = None,
+              peak: tuple[int, int] | None = None, mine: tuple[int, str] | None = None,
               least_column: int = 4, least_row: int = 16, height: int = 300, most_height: int = 460, fit: int = 0,
               column_band: bool = True, row_band: bool = False, numbered: bool = False, rows_scroll: bool = False,
               present: bool = False) -> tuple[dict, dict[str, np.ndarray]]:
     """Header and arrays of a grid of `values` (rows, columns); NaN is an empty, hatched cell.
 
     texts: (rows, columns) of str, written in the cells above the number; marks: bool, a tick in the cell; peak: a cell
-    ringed by a dashed line; mine: the row, the column (None: all of them) and the name of what the reader guessed.
+    ringed by a dashed line; mine: the column that the reader guessed, and what names it.
     reading: what hover says, with {row}, {column}, {index}, {text} and {value}. limits: the values at the two ends of
     the colour scale (signed: symmetric about zero; logarithmic: both above it). fit: pixels of the screen that
     everything else takes; the grid takes the rest, between height and most_height. Cells are at least least_column

@@ -181,12 +181,11 @@ function drawOutlines(state, context) {
   if (data.mine) drawMine(state, context);
 }
 
-// What the reader guessed, a cell, a whole row or a whole column, in a dashed frame with its name.
+// The column that the reader guessed, in a dashed frame with its name.
 function drawMine(state, context) {
-  const { data, theme } = state, [row, column, name] = data.mine;
-  const [x, y, width, height] = box(state, row ?? 0, column ?? 0);
-  const frame = [x + 2, y + 2, (column === null ? width * data.columns : width) - 4,
-    (row === null ? height * data.rows : height) - 4];
+  const { data, theme } = state, [column, name] = data.mine;
+  const [x, y, width, height] = box(state, 0, column);
+  const frame = [x + 2, y + 2, width - 4, height * data.rows - 4];
   ring(context, frame, theme.page, 4);
   ring(context, frame, theme.text, 2, [6, 4]);
   context.font = fontOf(state, 11, "font", "bold");

@@ -167,7 +167,7 @@ def test_what_cannot_be_asked_is_not_asked():
 def test_the_guess_is_marked_in_the_picture():
     at = ask("residual_stream", "norms")
     commit(at, "residual_stream", "norms", 3)
-    assert given(at, "residual_norms")["mine"] == [None, 3, "you"]
+    assert given(at, "residual_norms")["mine"] == [3, "you"]
 
 
 # ---- first states ----------------------------------------------------------------------------------------------------
