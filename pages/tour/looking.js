@@ -75,7 +75,7 @@ export class Heads {
     const side = make("div", "beside", both);
     this.bars = new Bars(side, text);
     this.again = button(side, text.again_heads, "", () => this.tour.act({ off: [] }), "quiet");
-    make("p", "note", stage, text.note_heads);
+    make("p", "note", side, text.note_heads);
     this.begin = walked(this.wall, text.wall_heads, () => this.asks.heads);
   }
 

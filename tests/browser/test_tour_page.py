@@ -271,6 +271,23 @@ def test_whatever_is_typed_is_shown_as_text_and_breaks_nothing(open_page, server
     assert page.evaluate("window.zq") is None and page.errors == []
 
 
+def test_a_projector_shows_every_head_and_the_answer_to_the_first_word(open_page):
+    page = open_page("tour?tour=8&present=1", width=1280, height=720)
+    at_step(page, 8)
+    tiles = page.locator(".tour .tile")
+    expect(tiles).to_have_count(48)
+    for corner in (tiles.first, tiles.last):
+        expect(corner).to_be_in_viewport(ratio=1)
+    assert tiles.first.bounding_box()["height"] >= 48
+    page = open_page("tour?tour=1&present=1", width=1280, height=720)
+    at_step(page, 1)
+    acted(page, 1)
+    is_told(page)
+    expect(page.locator(".tour .bar:visible")).to_have_count(4)         # three, and one's own
+    for part in (".tour .field input", ".tour .told"):
+        expect(page.locator(part)).to_be_in_viewport(ratio=1)
+
+
 @pytest.mark.parametrize("dark", [False, True])
 def test_axe_finds_nothing_in_every_second_step_before_and_after_its_act(open_page, dark):
     """The others in the other theme; `python -m tests.browser.accessibility` looks at every step in both."""
