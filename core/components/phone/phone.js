@@ -29,6 +29,9 @@ class Phone {
   connect() {
     const events = new EventSource(`${base}/${this.code}/events?phone=${this.phone}`);
     events.onopen = () => setText(this.net, text.joined);
+    // a browser that is offline hears nothing, of its connection neither
+    window.onoffline = () => setText(this.net, text.offline);
+    window.ononline = () => { if (events.readyState === EventSource.OPEN) setText(this.net, text.joined); };
     events.onmessage = ({ data }) => this.receive(JSON.parse(data), events);
     events.onerror = () => {
       setText(this.net, text.offline);
