@@ -1,7 +1,7 @@
 // header: tokens [{name, bits, start, end, sent, low, high}] (start, end of [0, 1); sent: bits that are final after it;
 // low, high: next digits of the interval's ends), likely [[name, end of its share] per token], stream "0101…",
-// compared [{name, bits, shown, kind ("model" or "")}], settings {step}. Three bars, each a zoom into the one above; two
-// in present mode.
+// compared [{name, bits, shown, kind ("model" or "")}], settings {step}. Three bars, each a zoom into the one above;
+// two in present mode.
 import {
   button, chip, draw, drawText, fill, hatching, make, setRange, sized,
 } from "../../core/components/lib/dom.js";

@@ -1,7 +1,8 @@
 // header: rows [{group, name, ask, truth, bars [{name, p, shown, right, said (by the model)}], rest (p of all other
 // answers), picked (index of a dot or −1), own (p of a question that is no dot, or null), dots [[p, right, relation,
 // place, tip]]}], areas [text], note, title_line, settings {threshold}. A disc is a right answer and a cross a wrong
-// one; answers left of the threshold are withheld. The threshold moves here, and Python hears of it when the hand rests.
+// one; answers left of the threshold are withheld. The threshold moves here, and Python hears of it when the hand
+// rests.
 import {
   chip, draw, drawLine, drawText, fill, make, setRange, sized, spokenLine,
 } from "../../core/components/lib/dom.js";

@@ -43,8 +43,8 @@ export class Finish {
     if (!tells) this.invite();
   }
 
-  /** Whoever opens the page can write at once: no Tab key, no click. A phone would cover half of it with its keys, and a
-      presenter's own keys lead on. */
+  /** Whoever opens the page can write at once: no Tab key, no click. A phone would cover half of it with its keys, and
+      a presenter's own keys lead on. */
   invite() {
     const isFree = document.activeElement === document.body && !this.tour.root.matches(".present");
     if (isFree && matchMedia("(hover: hover)").matches) this.field.input.focus({ preventScroll: true });

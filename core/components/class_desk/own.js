@@ -14,7 +14,8 @@ export function ownAsked(ask, options) {
 }
 
 /** What is wrong with such a question; "" for nothing. */
-export function wrongOf({ ask, guess: { texts } }, text) {
+export function wrongOf({ ask, guess }, text) {
+  const { texts } = guess;
   if (!ask) return text.own_no_ask;
   return texts && (texts.length < 2 || texts.length > MOST_OPTIONS) ? fill(text.own_wrong, { most: MOST_OPTIONS }) : "";
 }
