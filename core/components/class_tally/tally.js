@@ -159,7 +159,11 @@ function nameWord(row, word, { tally, model, mine, text }) {
 }
 
 /** The tokens [token, p] by their words; the likeliest of those that are one word. */
-const byWord = (tokens = []) => new Map([...tokens].reverse().map(([token, p]) => [plain(token), p]));
+function byWord(tokens = []) {
+  const words = new Map();
+  for (const [token, p] of tokens) if (!words.has(plain(token))) words.set(plain(token), p);
+  return words;
+}
 
 /** A word as words are counted: as tally.py writes it. */
 export const plain = (word) => word.replaceAll("·", " ").split(/\s+/).filter(Boolean).join(" ").toLowerCase();
