@@ -76,8 +76,9 @@ def scatter(table: pd.DataFrame, x: str, y: str, titles: tuple[str, str], domain
     tooltip = [alt.Tooltip("head:N"), *(alt.Tooltip(f"{axis}:Q", title=title, format=".4~g")
                                         for axis, title in zip("xy", titles))]
     picked = alt.selection_point(name="picked", fields=["head"], toggle=False)
-    points = base.mark_circle(size=110, opacity=0.75, color=ink, stroke=page).encode(tooltip=tooltip).add_params(picked)
-    ring = base.transform_filter("datum.chosen").mark_point(size=230, color=text, strokeWidth=2.5)
+    points = base.mark_circle(size=110 * scale, opacity=0.75, color=ink, stroke=page).encode(
+        tooltip=tooltip).add_params(picked)
+    ring = base.transform_filter("datum.chosen").mark_point(size=230 * scale, color=text, strokeWidth=2.5)
     names = base.mark_text(align="left", dx=9, dy=-7, color=text, fontSize=12 * scale).encode(text=alt.Text("label:N"))
     return style.overlaid([points, ring, names], theme, scale, height)
 

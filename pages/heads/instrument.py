@@ -25,6 +25,7 @@ from pages.heads.shared import (
     TOLD,
     Change,
     change_now,
+    choose,
     keep,
     open_head,
     open_panel,
@@ -38,7 +39,7 @@ from pages.heads.words import summary, title, wall_words
 
 PICTURES = {"wall": names.draw, "head": panels.one_head, "roles": panels.what_they_do, "write": output.draw,
             "change": panels.change, "prompts": panels.two_prompts, "rollout": panels.rollout}
-WITH_WALL = {"wall": [3, 2], "change": [2, 3]}      # in present mode: the width of the wall to that of the panel
+BESIDE = [2, 3]            # in present mode: the width of the wall to that of the panel beside it
 HEIGHT = (330, 620)        # least and most pixels of the wall: it ends with the window, on a 1280 × 720 projector too
 
 
@@ -58,11 +59,12 @@ def bar(page: Lesson, run: Run) -> None:
 def draw(page: Lesson, run: Run) -> Callable[[], Reading]:
     """Wall and panel, each a fragment: what a hand does redraws only what it changes.
 
-    Present mode shows one picture at a time; but the wall stands beside the names on it, and beside what is lost when
-    its heads are switched off.
+    Present mode shows one picture at a time; but the wall stands beside what is lost when its heads are switched off.
     """
-    if not reader.present() or read("panel") in WITH_WALL:
-        left, right = st.columns(WITH_WALL[read("panel")] if reader.present() else [6, 7], gap="medium")
+    if reader.present() and read("panel") == "wall":
+        _wall(page, run)
+    elif not reader.present() or read("panel") == "change":
+        left, right = st.columns(BESIDE if reader.present() else [6, 7], gap="medium")
         with left:
             _wall(page, run)
         with right:
@@ -74,12 +76,15 @@ def draw(page: Lesson, run: Run) -> Callable[[], Reading]:
 
 @functools.partial(fragment, key="heads_controls")
 def _controls(page: Lesson, run: Run) -> None:
-    """The panel's name and, outside present mode, the query and the key, in one row."""
+    """The panel's name, and in the same row the query and the key; in present mode what is shown of a head."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{PREFIX}controls"):
         views.bar(page, shown(), open_panel)
         if not reader.present():
             st.space("stretch")
             _query_and_key(page, run)
+        elif read("panel") == "head":
+            for name in ("shows", "values"):
+                choose(page, name)
 
 
 def _query_and_key(page: Lesson, run: Run) -> None:
@@ -121,8 +126,9 @@ def _wall(page: Lesson, run: Run) -> None:
     change = change_now() if read("panel") == "change" else None
     pair = picked_pair(run)
     shown = patterns_of(run, change.intervention(run) if change else NOTHING)
-    text = {"title": title(page.words, change, shown)} | {name: page.label(name)
-                                                          for name in ("scale", "masked", "waiting")}
+    legend = names.legend(page, run) if reader.present() and not change else ""
+    text = {"title": legend or title(page.words, change, shown)}
+    text |= {name: page.label(name) for name in ("scale", "masked", "waiting")}
     text |= {name: page.label(f"map_{name}") for name in ("measure", "nothing", "map")}
     heads_wall(shown.values, shown.allowed, run.tokens, key=f"{PREFIX}wall", text=text,
                summary=summary(page.words, change, shown, read("map")), on_measure=_measure,

@@ -1,11 +1,11 @@
 """All heads: what the names on the wall mean, how many heads have each, and the head that deserves it most."""
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import streamlit as st
 
 from core.app.frame import Lesson
-from core.app.state import Run, reader
+from core.app.state import Run
 from core.figures.heads import ROLES, head_name, roles
 from core.figures.numbers import probability
 from pages.heads.shared import PREFIX, Pair, open_head, patterns_of
@@ -16,16 +16,30 @@ def draw(page: Lesson, run: Run, pair: Pair) -> None:
     measures = patterns_of(run).measures
     named = roles(measures)
     st.markdown(f"**{title(page, measures)}**")
-    for role in (role for role in ROLES if role in measures):
-        held = np.argwhere(named == role)
-        if not len(held):
-            continue
+    for role, held in _held(named):
         layer, head = max(map(tuple, held.tolist()), key=lambda at: measures[role][at])
         _row(page, role, len(held), (layer, head), float(measures[role][layer, head]))
     n_rest = int((named == "").sum())
     st.caption(page.label("names_unnamed" if n_rest == named.size else "names_rest", n=n_rest))
-    if n_rest < named.size and not reader.present():
+    if n_rest < named.size:
         st.markdown(_by_block(page, named))
+
+
+def legend(page: Lesson, run: Run) -> str:
+    """What the names on the wall say, in one line: a projector has room for no more beside the wall. "" for none."""
+    rows = [_words(page, role, len(held)) for role, held in _held(roles(patterns_of(run).measures))]
+    return " · ".join(rows).replace("**", "")
+
+
+def _held(named: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+    """Each role that any head has, and the (layer, head) of those, (n, 2)."""
+    for role in ROLES:
+        if (held := np.argwhere(named == role)).size:
+            yield role, held
+
+
+def _words(page: Lesson, role: str, n: int) -> str:
+    return page.label(f"names_{role}", name=page.label(f"role_{role}"), n=n)
 
 
 def title(page: Lesson, measures: Mapping[str, np.ndarray]) -> str:
@@ -37,7 +51,7 @@ def title(page: Lesson, measures: Mapping[str, np.ndarray]) -> str:
 def _row(page: Lesson, role: str, n: int, at: tuple[int, int], share: float) -> None:
     name = head_name(*at)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(page.label(f"names_{role}", name=page.label(f"role_{role}"), n=n), width="stretch")
+        st.markdown(_words(page, role, n), width="stretch")
         st.button(page.label("names_open", head=name), key=f"{PREFIX}open_{role}", on_click=open_head, args=at,
                   help=page.label("names_share", head=name, share=probability(share)))
 

@@ -30,7 +30,6 @@ from pages.heads.shared import (
     attached,
     change_now,
     choose,
-    foot,
     keep,
     measured,
     measures_of,
@@ -52,18 +51,24 @@ LATE = 5.0                          # seconds in which a browser may not have he
 
 
 def one_head(page: Lesson, run: Run, pair: Pair) -> None:
-    """The picked head large: weights, or the scores before the softmax; as a matrix or as lines."""
-    with st.container(horizontal=True, gap="small"):
-        shows = choose(page, "shows")
-        values = choose(page, "values") if shows == "matrix" else "weights"
+    """The picked head large: weights, or the scores before the softmax; as a matrix or as lines.
+
+    A wide projector shows the two beside each other, and has these choices in the row above.
+    """
+    shows, values = read("shows"), read("values")
+    if not reader.present():
+        with st.container(horizontal=True, gap="small"):
+            shows = choose(page, "shows")
+            values = choose(page, "values") if shows == "matrix" else "weights"
     patterns, block = patterns_of(run), run.trace.blocks[pair.layer]
     signed = values == "scores"
+    shows = "matrix" if signed else shows
     numbers = block.scores[pair.head].float().cpu().numpy() if signed else patterns.values[pair.layer, pair.head]
     title = title_of(page, patterns.measures, pair)
     if signed:
         title = page.label("title_scores" if run.model.config.scale_scores else "title_scores_plain", head=pair.name)
     _view(page, numbers, patterns.allowed, run.tokens, "view", title, pair.name, shows=shows, signed=signed,
-          picked=(pair.query, pair.key), on_pick=_pick,
+          beside=reader.present() and not signed, picked=(pair.query, pair.key), on_pick=_pick,
           guess=_guessed(guess_of(page, "head", run, (pair.name, pair.query)), pair.query))
 
 
@@ -73,7 +78,7 @@ def _guessed(key: int | None, query: int) -> tuple[int, int] | None:
 
 def what_they_do(page: Lesson, run: Run, pair: Pair) -> None:
     """Every head as a point of two measures; a click picks it."""
-    with st.container(horizontal=True, gap="small"):
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         x = _axis(page, run, "x")
         y = _axis(page, run, "y")
     patterns = patterns_of(run)
@@ -81,11 +86,9 @@ def what_they_do(page: Lesson, run: Run, pair: Pair) -> None:
     if table[[x, y]].isna().all().any():
         st.info(page.label("no_repeat" if len(run.token_ids) > 1 else "no_choice"))
         return
-    # a projector has no room for the measures' names beside the axes; the controls above say them
-    titles = tuple(page.label(f"axis_{axis}" if reader.present() else f"measure_{name}") for axis, name in
-                   (("x", x), ("y", y)))
+    titles = tuple(page.label(f"measure_{name}") for name in (x, y))
     chart = figures.scatter(table, x, y, titles, tuple(axis_end(patterns.measures[name]) for name in (x, y)), pair.name,
-                            reader.theme(), reader.scale(), CHART + 50)
+                            reader.theme(), reader.scale(), CHART + (190 if reader.present() else 50))
     charts.show(chart, f"{PREFIX}scatter", on_select=_pick_point, selection_mode="picked")
 
 
@@ -173,18 +176,20 @@ def _change_title(page: Lesson, run: Run, pair: Pair, key: str, **values) -> str
 
 def two_prompts(page: Lesson, run: Run, pair: Pair) -> None:
     """The picked head on the shared prompt and on another text."""
-    st.text_input(page.label("other"), placeholder=page.label("other_default"), max_chars=2000, **attached("other"))
+    st.text_input(page.label("other"), placeholder=page.label("other_default"), max_chars=2000, **attached("other"),
+                  label_visibility="collapsed" if reader.present() else "visible")
     other, at = other_run(page, run), (pair.layer, pair.head)
     guess = guess_of(page, "prompts", run, (pair.name, pair.query, other.text))
     for column, shown, name, query in zip(st.columns(2), (run, other), ("here", "there"), (pair.query, other.asked)):
         patterns = patterns_of(shown)
         with column:
             _view(page, patterns.values[at], patterns.allowed, shown.tokens, name,
-                  title_of(page, patterns.measures, pair), pair.name, height=(190, 420), foot=foot(),
+                  title_of(page, patterns.measures, pair), pair.name, height=(190, 420),
                   picked=(query, int(patterns.values[at][query].argmax())),
                   guess=_guessed(guess, query) if shown is other else None)
-            st.caption(page.label("both", **{measure: measured(values[at])
-                                             for measure, values in patterns.measures.items()}))
+            if not reader.present():
+                st.caption(page.label("both", **{measure: measured(values[at])
+                                                 for measure, values in patterns.measures.items()}))
 
 
 def other_run(page: Lesson, run: Run) -> Run:
@@ -201,8 +206,8 @@ def rollout(page: Lesson, run: Run, pair: Pair) -> None:
     hand = routes.hand(ROLLOUT, "block", page.label("rollout_block"), (0, n_layers - 1), 1, shown.block,
                        rollout_question(run, pair.query)) if n_layers > 1 else None
     _view(page, shown.values, patterns_of(run).allowed, run.tokens, "rollout", shown.title(page.words, run),
-          page.label("rollout_label"), picked=shown.picked, on_pick=_pick, hand=hand, on_hand=_follow,
-          guess=_guessed(guess_of(page, "rollout", run, pair.query), pair.query))
+          page.label("rollout_label"), beside=reader.present(), picked=shown.picked, on_pick=_pick, hand=hand,
+          on_hand=_follow, guess=_guessed(guess_of(page, "rollout", run, pair.query), pair.query))
 
 
 def _follow(block: float) -> None:
@@ -240,7 +245,7 @@ def _axis(page: Lesson, run: Run, name: str) -> str:
         keep(**{name: SETTINGS.each[name].default if SETTINGS.each[name].default in options else "next_token"})
     return st.selectbox(page.label(f"axis_{name}"), options,
                         format_func=lambda measure: page.label(f"measure_{measure}"), width=round(300 * reader.scale()),
-                        **attached(name))
+                        label_visibility="collapsed" if reader.present() else "visible", **attached(name))
 
 
 def axis_end(values: np.ndarray) -> float:

@@ -50,7 +50,6 @@ SETTINGS = Settings("heads", {
     "block": Setting(0, low=0),                # the last block that rollout follows
 })
 read, keep = SETTINGS.read, SETTINGS.keep
-CAPTION = 90                # pixels of up to two lines in present mode, and the air around them
 
 
 @dataclass(frozen=True)
@@ -171,10 +170,10 @@ def measures_of(run: Run) -> tuple[str, ...]:
 
 def attached(name: str) -> dict:
     """The arguments key and on_change that tie a widget to one of SETTINGS; a setting that the wall depends on draws
-    the wall again.
+    the wall again, and so does one that a projector has in another row than its picture.
     """
     arguments = SETTINGS.attached(name, lambda: None)       # what it is in is a fragment of its own
-    if name not in ("changed", "action"):
+    if name not in ("changed", "action", *("shows", "values") * reader.present()):
         return arguments
 
     def changed() -> None:
@@ -219,12 +218,6 @@ def open_panel(name: str) -> None:
     if reader.ask_first() and not reader.present():
         fragments.redraw()
     redraw("heads_controls")
-
-
-def foot() -> int:
-    """Pixels for the line below a picture, which on a projector stands above the bar; elsewhere the page scrolls to it.
-    """
-    return CAPTION if reader.present() else 0
 
 
 def choose(page: Lesson, name: str) -> str:

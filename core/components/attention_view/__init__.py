@@ -37,15 +37,16 @@ def payload(values: np.ndarray, allowed: np.ndarray, title: str, picked: tuple[i
 
 
 def attention_view(values: np.ndarray, allowed: np.ndarray, tokens: Sequence[str], *, key: str, text: dict[str, str],
-                   label: str, shows: str = "matrix", signed: bool = False, picked: tuple[int, int] | None = None,
+                   label: str, shows: str = "matrix", beside: bool = False, signed: bool = False,
+                   picked: tuple[int, int] | None = None,
                    guess: tuple[int, int] | None = None,
                    height: tuple[int, int] = (380, 620), foot: int = 0, scale: float = 1.0, theme: str = "light",
                    hand: dict | None = None, on_hand: Callable[[float], None] = lambda value: None,
                    on_pick: Callable[[int, int], None] = lambda query, key: None) -> None:
     """Draw `values` (N, N), rows = queries, columns = keys; `on_pick(query, key)` is called on a click or Enter.
 
-    shows: "matrix" or "lines". signed: scores, drawn on the diverging scale about zero; otherwise weights in [0, 1] on
-    the wall's own scale.
+    shows: "matrix" or "lines"; beside: the two beside each other, where the picture is wide enough. signed: scores,
+    drawn on the diverging scale about zero; otherwise weights in [0, 1] on the wall's own scale.
     picked: the (query, key) that is marked. guess: the one that the reader guessed, dashed, and named with the string
     "guess" of `text`. label: what stands before a reading, such as "3.5". scale: how much larger
     type is drawn.
@@ -54,8 +55,8 @@ def attention_view(values: np.ndarray, allowed: np.ndarray, tokens: Sequence[str
     hand: a slider over the picture that answers while it moves, as `routes.hand` describes it, with `payload`;
     `on_hand(value)` is called when the hand has let go and the picture stands.
     """
-    header = {"tokens": list(tokens), "text": text, "label": label, "shows": shows, "signed": signed, "hand": hand,
-              "guess": guess,
+    header = {"tokens": list(tokens), "text": text, "label": label, "shows": shows, "beside": beside,
+              "signed": signed, "hand": hand, "guess": guess,
               "height": height[0], "most": height[1], "foot": foot, "type": round(TYPE_SIZE * scale), "theme": theme}
 
     _component(key=key, data=payload(values, allowed, text["title"], picked, header),

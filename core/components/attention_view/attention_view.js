@@ -1,19 +1,23 @@
-// One head, large: the matrix of its weights or scores with tokens on both axes, or lines from queries to keys. The
-// views are in matrix.js and lines.js.
+// One head, large: the matrix of its weights or scores with tokens on both axes, or lines from queries to keys, or the
+// two beside each other. They are in matrix.js and lines.js.
 import { unpack } from "../lib/bytes.js";
 import { buildHand } from "../lib/hand.js";
 import { significant } from "../lib/numbers.js";
 import { rowOffsets, valueIn } from "../lib/pattern.js";
 import { fitHeight, keepFitted, mounted } from "../lib/view.js";
-import { layOutLines } from "./lines.js";
+import { LEAST_ROW, layOutLines } from "./lines.js";
 import { layOutMatrix, wireMatrix } from "./matrix.js";
+
+const SMALLEST = 15;        // px, of a token's name on a projector
+const BESIDE_FROM = 48;     // em, of a picture that has room for the lines beside the matrix
 
 class Head {
   constructor(root) {
     const part = (name) => root.querySelector(name);
-    Object.assign(this, { root, title: part(".title"), matrix: part(".matrix"), cells: part("canvas.cells"),
-      overlay: part("canvas.overlay"), lines: part(".lines"), threads: part(".lines canvas"), queries: part(".queries"),
-      keys: part(".keys"), spoken: part(".spoken"), tip: part(".tip") });
+    Object.assign(this, { root, title: part(".title"), parts: part(".parts"), matrix: part(".matrix"),
+      cells: part("canvas.cells"), overlay: part("canvas.overlay"), lines: part(".lines"),
+      threads: part(".lines canvas"), queries: part(".queries"), keys: part(".keys"), spoken: part(".spoken"),
+      tip: part(".tip") });
     this.handle = buildHand(part(".hand"), (bytes) => this.take(unpack(bytes)),
       (value) => this.trigger("moved", value));
     wireMatrix(this);
@@ -37,7 +41,6 @@ class Head {
     const { root, text, heading, signed, reach } = this, part = (name) => root.querySelector(name);
     this.title.textContent = heading;
     this.cells.ariaLabel = `${heading} ${text.keys_help}`;
-    root.classList.toggle("is-lines", this.shows === "lines");
     root.classList.toggle("is-signed", signed);
     part(".scale").ariaLabel = text.scale;
     part(".low").textContent = signed ? `−${significant(reach)}` : "";
@@ -45,12 +48,24 @@ class Head {
   }
 
   layOut() {
-    const lines = this.shows === "lines", width = this.root.clientWidth;
+    const { root, parts } = this, width = root.clientWidth;
     if (!width) return;
-    const room = fitHeight(lines ? this.lines : this.matrix, this.height, this.most, this.foot);
+    const room = fitHeight(parts, this.height, this.most, this.foot);
     if (!this.fresh && room === this.room && width === this.width) return;
+    this.both = this.beside && width >= BESIDE_FROM * this.type && room / (this.n + 3) >= LEAST_ROW;
     Object.assign(this, { fresh: false, room, width });
-    (lines ? layOutLines : layOutMatrix)(this);
+    root.classList.toggle("is-both", this.both);
+    root.classList.toggle("is-lines", this.alone === "lines");
+    if (this.alone !== "lines") layOutMatrix(this);
+    if (this.alone !== "matrix") layOutLines(this);
+  }
+
+  /** Which of the two is shown; null where both are. */
+  get alone() { return this.both ? null : this.shows; }
+
+  /** Type may be smaller where a projector's rows are low, so that every row keeps its token. */
+  letterFor(row) {
+    return this.type > SMALLEST ? Math.max(SMALLEST, Math.min(this.type, Math.round(row))) : this.type;
   }
 
   /** The value of a cell; NaN where the mask forbids. */

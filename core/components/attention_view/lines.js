@@ -2,18 +2,26 @@
 // picked one, is highlighted.
 import { sharpen } from "../lib/canvas.js";
 import { button, make } from "../lib/dom.js";
-import { exact } from "../lib/numbers.js";
+import { exact, significant } from "../lib/numbers.js";
 import { tokenChip } from "../lib/pattern.js";
 import { readTheme } from "../lib/theme.js";
 
+export const LEAST_ROW = 15;       // px
+const NAMED = 0.05;       // so much has a name in rows that have little room
 const FAINTEST = 0.01;    // a weight under this draws no line: it would be a tenth of a pixel
 
 export function layOutLines(view) {
-  const height = Math.max(17, Math.min(30, view.room / view.n)) * (view.type / 12);
+  const { both } = view, most = 30 * (view.type / 12), letter = view.letterFor(view.room / view.n);
+  // beside the matrix the rows are the matrix's own
+  const height = both ? view.tall : Math.max(LEAST_ROW, Math.min(most, view.room / view.n));
   fillTokens(view, view.queries, "query", (i) => view.trigger("picked", [i, view.key ?? i]));
   fillTokens(view, view.keys, "key", (j) => view.trigger("picked", [view.query ?? view.n - 1, j]));
-  view.lines.style.maxHeight = `${view.room}px`;
+  view.lines.style.maxHeight = both ? "none" : `${view.room}px`;
+  view.lines.style.marginTop = both ? `${view.above}px` : "0";
   view.lines.style.setProperty("--row", `${height}px`);
+  view.lines.style.setProperty("--letter", `${both ? view.letter : letter}px`);
+  view.tight = height < 1.6 * letter;
+  view.lines.classList.toggle("tight", view.tight);
   view.row = height;
   view.threads.style.width = "100%";
   view.across = view.threads.clientWidth;
@@ -34,7 +42,7 @@ function fillTokens(view, column, meaning, pick) {
   });
 }
 
-function drawThreads(view, focus) {
+export function drawThreads(view, focus) {
   const context = sharpen(view.threads, view.across, view.row * view.n), { ink } = readTheme();
   context.strokeStyle = ink("muted");
   context.globalAlpha = 0.16;
@@ -44,8 +52,8 @@ function drawThreads(view, focus) {
   if (focus !== null) threadsOf(view, context, focus);
   context.globalAlpha = 1;
   [...view.keys.children].forEach((key, j) => {
-    const value = focus === null ? NaN : view.valueOf(focus, j), visible = value >= FAINTEST;
-    key.lastChild.textContent = visible ? exact(value) : "";
+    const value = focus === null ? NaN : view.valueOf(focus, j), visible = value >= (view.tight ? NAMED : FAINTEST);
+    key.lastChild.textContent = !visible ? "" : view.tight ? significant(value) : exact(value);
     key.classList.toggle("reached", visible);
   });
   [...view.queries.children].forEach((query, i) => query.classList.toggle("reached", i === focus));

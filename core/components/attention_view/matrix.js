@@ -6,10 +6,14 @@ import { isStep, stepped } from "../lib/keys.js";
 import { paintCells, reading, showTip } from "../lib/pattern.js";
 import { abridged } from "../lib/text.js";
 import { readTheme } from "../lib/theme.js";
+import { drawThreads } from "./lines.js";
 
 // most letters of a label; pixels of its line; least pixels of a cell in which the label's outline fits
 const LETTERS = 11, LINE = 12, CHIP_FROM = 17;
 const OVERHANG = 34;      // px right of the cells, for the slanted labels, or as many as the last ones reach out
+const LARGEST = 44;       // px, of a cell
+const FLAT = 2.2;         // times as wide as it is high may a cell be on a projector, whose matrix fills its width
+const LINES = 0.42;       // of the width have the lines beside it
 
 export function wireMatrix(view) {
   const { cells } = view;
@@ -24,33 +28,38 @@ export function wireMatrix(view) {
 
 export function layOutMatrix(view) {
   const context = view.cells.getContext("2d"), [top, bottom, start, end] = view.window;
-  context.font = `${view.type}px ${readTheme().ink("mono")}`;
+  const rows = bottom - top, columns = end - start, present = view.type > LINE;
+  view.letter = view.letterFor((view.room - 5 * view.type) / rows);
+  context.font = `${view.letter}px ${readTheme().ink("mono")}`;
   const widest = (from, to) => Math.max(0,
     ...view.tokens.slice(from, to).map((token) => context.measureText(abridged(token, LETTERS)).width));
   view.left = Math.ceil(widest(top, bottom)) + 28;
   view.above = Math.ceil(widest(start, end) * 0.87) + 26;
-  const fitting = (overhang) => Math.min((view.width - view.left - overhang) / (end - start),
-    Math.max(view.room - view.above, 120) / (bottom - top), 44);
+  const width = view.width * (view.both ? 1 - LINES : 1);
+  const low = Math.min(Math.max(view.room - view.above, 120) / rows, LARGEST);
+  const fitting = (overhang) => Math.min((width - view.left - overhang) / columns, low * (present ? FLAT : 1));
   const reach = (j) => widest(j, j + 1) / 2 + view.type - (end - j - 0.5) * fitting(OVERHANG);
-  const overhang = Math.ceil(Math.max(OVERHANG, ...Array.from({ length: end - start }, (_, k) => reach(start + k))));
+  const overhang = Math.ceil(Math.max(OVERHANG, ...Array.from({ length: columns }, (_, k) => reach(start + k))));
   view.cell = fitting(overhang);
-  view.across = view.left + view.cell * (end - start) + overhang;
-  view.down = view.above + view.cell * (bottom - top) + 2;
+  view.tall = present ? low : view.cell;
+  view.across = view.left + view.cell * columns + overhang;
+  view.down = view.above + view.tall * rows + 2;
   Object.assign(view.matrix.style, { width: `${view.across}px`, height: `${view.down}px` });
   paintMatrix(view);
   drawOverlay(view);
 }
 
 function paintMatrix(view) {
-  const { cells, cell, left, above, signed, window: [top, bottom, start, end] } = view, { ink, table } = readTheme();
+  const { cells, cell, tall, left, above, signed, window: [top, bottom, start, end] } = view;
+  const { ink, table } = readTheme();
   const context = sharpen(cells, view.across, view.down), ratio = screenRatio();
-  const pixels = (cells) => Math.max(1, Math.round(cell * cells * ratio));
-  const image = context.createImageData(pixels(end - start), pixels(bottom - top));
+  const pixels = (size) => Math.max(1, Math.round(size * ratio));
+  const image = context.createImageData(pixels(cell * (end - start)), pixels(tall * (bottom - top)));
   paintCells(image, [[[0, 0, image.width, image.height], levelsOf(view)]], table(signed ? "div" : "seq"),
     Math.round(6 * ratio));
   context.putImageData(image, Math.round(left * ratio), Math.round(above * ratio));
   stroke(context, ink("grid"));
-  context.strokeRect(left, above, cell * (end - start), cell * (bottom - top));
+  context.strokeRect(left, above, cell * (end - start), tall * (bottom - top));
   drawLabels(view, context);
 }
 
@@ -76,10 +85,10 @@ function labelled(from, to, cell, line, picked) {
 }
 
 function drawLabels(view, context) {
-  const { ink } = readTheme(), { cell, left, above, window: [top, bottom, start, end], type } = view;
-  const { query, key } = view.cursor ?? view, line = LINE * (type / 12);
-  for (const i of labelled(top, bottom, cell, line, query))
-    drawToken(view, context, i, left - 9, above + (i - top + 0.5) * cell, "right", i === query && ink("query-ink"));
+  const { ink } = readTheme(), { cell, tall, left, above, window: [top, bottom, start, end], type, letter } = view;
+  const { query, key } = view.cursor ?? view, line = LINE * (letter / 12);
+  for (const i of labelled(top, bottom, tall, line, query))
+    drawToken(view, context, i, left - 9, above + (i - top + 0.5) * tall, "right", i === query && ink("query-ink"));
   const slanted = (x, y, angle, draw) => {
     context.save();
     context.translate(x, y);
@@ -99,9 +108,9 @@ function drawLabels(view, context) {
 // A token with its end ("right") or its start ("left") at x, bold in `tone` where it is picked, and in the outline of a
 // chip where there is room for it.
 function drawToken(view, context, token, x, y, side, tone) {
-  const { ink } = readTheme(), text = abridged(view.tokens[token], LETTERS), half = view.type * 0.66;
-  write(context, text, x, y, tone || ink("text"), side, { font: `${tone ? "700 " : ""}${view.type}px ${ink("mono")}` });
-  if (view.cell < CHIP_FROM * (view.type / 12)) return;
+  const { ink } = readTheme(), { letter } = view, text = abridged(view.tokens[token], LETTERS), half = letter * 0.66;
+  write(context, text, x, y, tone || ink("text"), side, { font: `${tone ? "700 " : ""}${letter}px ${ink("mono")}` });
+  if (view.tall < CHIP_FROM * (letter / 12)) return;
   const { width } = context.measureText(text);
   stroke(context, ink("grid"));
   context.beginPath();
@@ -112,20 +121,20 @@ function drawToken(view, context, token, x, y, side, tone) {
 // ---- the cursor and what is picked ----
 
 function drawOverlay(view) {
-  const { cell, left, above, window: [top, bottom, start, end] } = view, { ink } = readTheme();
+  const { cell, tall, left, above, window: [top, bottom, start, end] } = view, { ink } = readTheme();
   const context = sharpen(view.overlay, view.across, view.down);
-  const box = (query, key) => [left + (key - start) * cell, above + (query - top) * cell];
+  const box = (query, key) => [left + (key - start) * cell, above + (query - top) * tall];
   const inside = (place) => place.query >= top && place.query < bottom && place.key >= start && place.key < end;
   // in cells too fine for a frame the middle is marked
-  const size = cell < 4 ? 0 : cell, shift = (cell - size) / 2, rim = size ? 0 : 2;
+  const fine = tall < 4, [wide, high] = fine ? [0, 0] : [cell, tall], rim = fine ? 2 : 0;
   const frame = (place, thickness) => {
     const [x, y] = box(place.query, place.key);
     stroke(context, ink("query-ink"), thickness);
-    context.strokeRect(left, y + shift, cell * (end - start), size);
+    context.strokeRect(left, y + (tall - high) / 2, cell * (end - start), high);
     stroke(context, ink("key-ink"), thickness);
-    context.strokeRect(x + shift, above, size, cell * (bottom - top));
+    context.strokeRect(x + (cell - wide) / 2, above, wide, tall * (bottom - top));
     stroke(context, ink("text"), thickness + 1);
-    context.strokeRect(x - rim, y - rim, cell + 2 * rim, cell + 2 * rim);
+    context.strokeRect(x - rim, y - rim, cell + 2 * rim, tall + 2 * rim);
   };
   if (view.query !== null && inside(view)) frame(view, 1);
   if (view.guess) drawGuess(context, view, box, inside);
@@ -135,11 +144,11 @@ function drawOverlay(view) {
 
 // What the reader has guessed: a dashed frame with its name above it.
 function drawGuess(context, view, box, inside) {
-  const [query, key] = view.guess, { ink } = readTheme(), rim = 2, side = view.cell + 2 * rim;
+  const [query, key] = view.guess, { ink } = readTheme(), rim = 2;
   if (!inside({ query, key })) return;
   const [x, y] = box(query, key), font = `700 ${view.type}px ${ink("font")}`;
   stroke(context, ink("accent-ink"), 2, [4, 3]);
-  context.strokeRect(x - rim, y - rim, side, side);
+  context.strokeRect(x - rim, y - rim, view.cell + 2 * rim, view.tall + 2 * rim);
   write(context, view.text.guess, x + view.cell / 2, y - rim - 0.6 * view.type, ink("accent-ink"), "center",
     { font, halo: ink("page") });
 }
@@ -152,7 +161,7 @@ function drawDrag(context, view, box, colour) {
 
 function cellAt(view, event) {
   const box = view.cells.getBoundingClientRect(), [top, bottom, start, end] = view.window;
-  const query = top + Math.floor((event.clientY - box.top - view.above) / view.cell);
+  const query = top + Math.floor((event.clientY - box.top - view.above) / view.tall);
   const key = start + Math.floor((event.clientX - box.left - view.left) / view.cell);
   return query >= top && query < bottom && key >= start && key < end ? { query, key } : null;
 }
@@ -166,17 +175,18 @@ function hover(view, event) {
 
 // Move the cursor to a cell (null: away); the labels are redrawn only if it has moved.
 function aim(view, cell) {
-  if (view.shows === "lines") return;
+  if (view.alone === "lines") return;
   const same = cell?.query === view.cursor?.query && cell?.key === view.cursor?.key;
   view.cursor = cell;
   if (!same) relabel(view);
   drawOverlay(view);
+  if (view.both && !same) drawThreads(view, cell?.query ?? view.query);
   if (!cell) { view.tip.hidden = true; return; }
   const value = view.valueOf(cell.query, cell.key), amount = Number.isNaN(value) ? view.text.masked : exact(value);
   const [top, , start] = view.window, query = view.tokens[cell.query], key = view.tokens[cell.key];
   const x = view.matrix.offsetLeft + view.left + (cell.key - start + 0.5) * view.cell;
-  const y = view.matrix.offsetTop + view.above + (cell.query - top) * view.cell;
-  showTip(view.tip, reading(view.label, query, key, amount, `${cell.query} → ${cell.key}`), x, y - 6, view.cell + 16);
+  const y = view.matrix.offsetTop + view.above + (cell.query - top) * view.tall;
+  showTip(view.tip, reading(view.label, query, key, amount, `${cell.query} → ${cell.key}`), x, y - 6, view.tall + 16);
   view.spoken.textContent = `${query} → ${key} ${amount}`;
 }
 

@@ -9,7 +9,9 @@ import { cellsOf, paintCells, reading, rowOffsets, showTip, valueIn } from "../l
 import { pageScale, readTheme } from "../lib/theme.js";
 import { fitHeight, keepFitted, mount } from "../lib/view.js";
 import { buildMap, describeMap, frameWindow, layMap, markOnMap, paintMap } from "./heads_map.js";
-import { bringIntoSight, corner, GAP, labelHeight, name, neighbour, place } from "./tiles.js";
+import {
+  above, beside, bringIntoSight, corner, GAP, labelHeight, labelWidth, name, neighbour, place,
+} from "./tiles.js";
 
 const RAIL = 26;
 const TYPE = 11, LEAST_TYPE = 9;        // px of a head's name, and the least of the word beside it
@@ -117,27 +119,33 @@ function addButton(wall, head) {
 const noteOf = (wall, head) => wall.notes[head] || "";
 
 // Tiles are as large as the width and the wanted height allow; below the least size the wall scrolls inside itself. A
-// wall with a map always scrolls.
+// wall with a map always scrolls. On a wide projector, whose names are high, they stand beside their tiles where those
+// are larger for it.
 function tileSize(wall) {
   const across = (wall.scroll.clientWidth - wall.rail - GAP * (wall.heads - 1) - 4) / wall.heads;
+  wall.aside = false;
   if (wall.map) return Math.max(wall.least, Math.min(Math.floor(across), MAPPED_TILE));
-  const down = fitHeight(wall.scroll, wall.height, wall.most) / wall.layers - labelHeight() - GAP;
-  return Math.max(wall.least, Math.floor(Math.min(across, Math.max(down, wall.least))));
+  const row = fitHeight(wall.scroll, wall.height, wall.most) / wall.layers - GAP;
+  const stacked = Math.min(across, Math.max(row - labelHeight(), wall.least));
+  const aside = Math.min(across - labelWidth(), row - 2);
+  wall.aside = pageScale() > 1 && aside > stacked;
+  return Math.max(wall.least, Math.floor(wall.aside ? aside : stacked));
 }
 
 function layOut(wall) {
   if (!wall.scroll.clientWidth) return;
   wall.rail = wall.map ? RAIL : 0;
   layMap(wall);
-  const tile = tileSize(wall), width = wall.rail + wall.heads * (tile + GAP) - GAP + 4;
-  const height = wall.layers * (tile + labelHeight() + GAP);
+  const { aside } = wall, tile = tileSize(wall), width = wall.rail + wall.heads * (tile + beside(wall) + GAP) - GAP + 4;
+  const height = wall.layers * (tile + above(wall) + GAP);
+  wall.root.classList.toggle("aside", wall.aside);
   const ratio = Math.min(screenRatio(), Math.sqrt(MOST_PIXELS / (width * height)));
-  if (wall.fresh || tile !== wall.tile || ratio !== wall.ratio) {
+  if (wall.fresh || tile !== wall.tile || ratio !== wall.ratio || aside !== wall.aside) {
     Object.assign(wall, { fresh: false, tile, ratio, width, tall: height });
     place(wall.stage, 0, 0, width, height);
     wall.buttons.forEach((node, head) => {
       const [x, y] = corner(wall, head);
-      place(node, x, y - labelHeight(), tile, tile + labelHeight());
+      place(node, x - beside(wall), y - above(wall), tile + beside(wall), tile + above(wall));
     });
     layRail(wall);
     paint(wall);
@@ -171,9 +179,12 @@ function paint(wall) {
 // has it too. First all names, then all words, since changing the font is slow.
 function writeLabels(wall, context) {
   const { buttons, selected, badges, roles, tile } = wall, { ink } = readTheme();
-  const label = (text, head, after, meaning) => {
+  // above the tile from its left edge, or beside it up to that edge, the word below the name
+  const label = (text, head, after, meaning, line = 1) => {
     const [x, y] = corner(wall, head);
-    write(context, text, x + after, y - 4, ink(meaning), "left", { baseline: "alphabetic" });
+    if (wall.aside) write(context, text, x - 7, y + line * TYPE * 1.2 * pageScale(), ink(meaning), "right",
+      { baseline: "alphabetic" });
+    else write(context, text, x + after, y - 4, ink(meaning), "left", { baseline: "alphabetic" });
   };
   const inFont = (bold, family, size = TYPE) => {
     context.font = `${bold ? "700 " : ""}${size * pageScale()}px ${ink(family)}`;
@@ -187,10 +198,11 @@ function writeLabels(wall, context) {
     const changed = badges[head], word = changed || roles[head];
     if (!word) return;
     inFont(changed, "font");
-    const room = tile + 2 - end, size = Math.min(TYPE, (TYPE * room) / context.measureText(word).width);
+    const room = wall.aside ? labelWidth() - 9 : tile + 2 - end;
+    const size = Math.min(TYPE, (TYPE * room) / context.measureText(word).width);
     if (size < LEAST_TYPE) return;
     if (size < TYPE) inFont(changed, "font", size);
-    label(word, head, end, changed ? "text" : "muted");
+    label(word, head, end, changed ? "text" : "muted", 2);
   });
 }
 
@@ -230,9 +242,9 @@ function crossOut(context, x, y, tile, ink) {
 
 function locate(wall, event) {
   const box = wall.stage.getBoundingClientRect();
-  const px = event.clientX - box.left - 2 - wall.rail, py = event.clientY - box.top - labelHeight();
-  const column = Math.floor(px / (wall.tile + GAP)), row = Math.floor(py / (wall.tile + labelHeight() + GAP));
-  const x = px - column * (wall.tile + GAP), y = py - row * (wall.tile + labelHeight() + GAP);
+  const [left, top] = corner(wall, 0), px = event.clientX - box.left - left, py = event.clientY - box.top - top;
+  const wide = wall.tile + beside(wall) + GAP, high = wall.tile + above(wall) + GAP;
+  const column = Math.floor(px / wide), row = Math.floor(py / high), x = px - column * wide, y = py - row * high;
   if (column < 0 || row < 0 || column >= wall.heads || row >= wall.layers || x < 0 || y < 0
       || x >= wall.tile || y >= wall.tile)
     return null;
@@ -265,8 +277,8 @@ function showReading(wall) {
 function tell(wall, head, content) {
   const [x, y] = corner(wall, head), { scroll, stage } = wall;
   const left = stage.offsetLeft + x + wall.tile / 2 - scroll.scrollLeft;
-  const top = scroll.offsetTop + y - labelHeight() - scroll.scrollTop;
-  showTip(wall.tip, content, left, top, labelHeight() + wall.tile + 6);
+  const top = scroll.offsetTop + y - above(wall) - scroll.scrollTop;
+  showTip(wall.tip, content, left, top, above(wall) + wall.tile + 6);
 }
 
 function step(wall, event) {

@@ -9,8 +9,16 @@ export const labelHeight = () => Math.round(15 * pageScale());
 
 export const name = (wall, head) => `${Math.floor(head / wall.heads)}.${head % wall.heads}`;
 
-export const corner = (wall, head) => [wall.rail + 2 + (head % wall.heads) * (wall.tile + GAP),
-  labelHeight() + Math.floor(head / wall.heads) * (wall.tile + labelHeight() + GAP)];
+/** The width of a tile's name beside it, where it stands there. */
+export const labelWidth = () => Math.round(40 * pageScale());
+
+// What a tile has on its left, and above it, for its name.
+export const beside = (wall) => (wall.aside ? labelWidth() : 0);
+export const above = (wall) => (wall.aside ? 2 : labelHeight());
+
+export const corner = (wall, head) => [
+  wall.rail + 2 + beside(wall) + (head % wall.heads) * (wall.tile + beside(wall) + GAP),
+  above(wall) + Math.floor(head / wall.heads) * (wall.tile + above(wall) + GAP)];
 
 // The head that a key leads to from `head`, at the edge the same head; undefined for a key that leads nowhere.
 export function neighbour(wall, head, key) {
