@@ -71,13 +71,14 @@ class Three extends Instrument {
   // ---- the table ----------------------------------------------------------------------------------------------------
 
   /** The columns behind the vectors: [kind, heading, what an item says there, what the last row says]. A projector has
-      no room for all of them. */
+      no room for all of them, and a narrow one for none of the powers. */
   get columns() {
-    const { labels, weighted, fontSize } = this, own = weighted ? "on" : "off", narrow = weighted && fontSize > 12;
+    const { labels, weighted, fontSize } = this, own = weighted ? "on" : "off", present = fontSize > 12;
+    const narrow = present && weighted, shortOfRoom = narrow || (present && this.root.clientWidth < 52 * fontSize);
     const k = ["k", "k_j", (item) => short(item.k)], v = ["v", "v_j", (item) => short(item.v)];
     const power = ["", "e^{s}", (item) => decimals(item.exp, 3), ({ total }) => decimals(total, 3)];
     return [...(weighted && !narrow ? [k] : []), ...(weighted ? [v] : []),
-      ["", labels[`head_score_${own}`], (item) => decimals(item.score, 3)], ...(narrow ? [] : [power]),
+      ["", labels[`head_score_${own}`], (item) => decimals(item.score, 3)], ...(shortOfRoom ? [] : [power]),
       ["weight", "α_{3j}", (item) => decimals(item.alpha, 3), () => "1"],
       ["a", labels[`head_part_${own}`], (item) => pair(item.part), ({ out }) => pair(out)]];
   }
