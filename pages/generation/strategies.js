@@ -1,6 +1,6 @@
 import { draw, drawLine, drawText, fill, make, sized } from "../../core/components/lib/dom.js";
 import { probability } from "../../core/components/lib/numbers.js";
-import { emOf, monoFont, textWidth } from "../../core/components/lib/text.js";
+import { emOf } from "../../core/components/lib/text.js";
 import { drawWritten } from "../../core/components/lib/tokens.js";
 import { mounted, redrawn } from "../../core/components/lib/view.js";
 
@@ -47,17 +47,7 @@ class Strategies {
       const template = row.again[i] ? this.text.hover_again : this.text.hover, p = row.p[i];
       return { text, p, marks: row.again[i] ? "again" : "", title: fill(template, { token: text, p: probability(p) }) };
     });
-    if (this.scale > 1) items.splice(...this.beyond(items, width, em));
     return drawWritten(this.svg, items, x, y, width, 0.93 * em, false).height;
-  }
-
-  /** In present mode, whose type is larger, two lines of each text are shown: the arguments of splice, the first token
-      that is left out, their number, and the item in their place. */
-  beyond(items, width, em) {
-    const font = monoFont(0.93 * em), room = 2 * width - 8 * em;
-    let used = 0;
-    const from = items.findIndex((item) => (used += textWidth(item.text, font) + 0.4 * em) > room);
-    return from < 0 ? [items.length, 0] : [from, items.length - from, { text: "…", marks: "plain" }];
   }
 
   beside(row, y, width, em) {

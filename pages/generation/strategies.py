@@ -1,6 +1,7 @@
 """Strategies: greedy, random, top-k, top-p and beam search from one prompt with one seed, with measures of each text.
 """
 import math
+import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -27,6 +28,9 @@ N_SEEDS, GRAM = 10, 4
 KS = (1, 2, 5, 40)          # of top-k, whose texts the question compares
 LEAST_LENGTH = 8            # tokens, of texts that the question before the picture compares
 MEASURES = ("log_prob", "surprisal", "distinct", "repeated")
+# of a projector, which has room for two texts from their first token to their last, and for the measures that tell
+# them apart
+PRESENTED, PRESENTED_MEASURES = ("greedy", "random"), ("log_prob", "surprisal", "repeated")
 # Texts of several strategies under each other, their tokens coloured by probability, with the measures of each.
 _picture = token_view("generation_strategies", __file__)
 
@@ -54,7 +58,7 @@ def measures(text: Continuation) -> tuple[float, ...]:
 
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the controls, the texts and, on request, the averages; return their Reading."""
-    with controls(page, "top_k", "top_p", "width", "dice"):
+    with controls(page, *["top_k", "top_p", "width"] * (not reader.present()), "dice"):
         st.toggle(page.label("averaged", n=N_SEEDS), help=page.label("averaged_help"), **attached("averaged"))
     begin, seed = start(run), reader.selection().seed
     scene, whole = _scene(page, run, begin, seed)
@@ -150,17 +154,19 @@ def repeats(token_ids: Sequence[int], n: int = GRAM) -> list[bool]:
 
 def message(page: Lesson, run: Run, scene: Scene) -> dict:
     """The message to strategies.js."""
-    rows = []
+    rows, shown = [], PRESENTED_MEASURES if reader.present() else MEASURES
+    at = operator.itemgetter(*map(MEASURES.index, shown))
     for name, text in scene.texts.items():
-        if reader.present() and name == "top_k":       # a projector has room for four; top-p stands for both
+        if reader.present() and name not in PRESENTED:
             continue
-        means = [readable(value) for value in _means(scene.many[name])] if name in scene.many else None
+        numbers = [readable(value) for value in at(measures(text))]
+        means = [readable(value) for value in at(_means(scene.many[name]))] if name in scene.many else None
         rows.append({"name": name_of(page, name), "note": page.label(f"strategy_{name}_note"),
                      "tokens": [run.tokenizer.visible(i) for i in text.token_ids],
                      "p": [round(math.exp(value), 5) for value in text.log_probs], "again": repeats(text.token_ids),
-                     "numbers": [readable(value) for value in measures(text)], "means": means})
+                     "numbers": numbers, "means": means})
     return page.header("strategies", note=note(page, scene.begin)) | {
-        "rows": rows, "columns": [page.label(f"measure_{name}") for name in MEASURES], "many": page.label("mean_of")}
+        "rows": rows, "columns": [page.label(f"measure_{name}") for name in shown], "many": page.label("mean_of")}
 
 
 def _means(texts: Sequence[Continuation]) -> list[float]:
