@@ -4,7 +4,6 @@ The functions take arrays, labels and a Look, and return a table or a Vega-Lite 
 changes during a training, so that the browser updates the chart in place. The specs are written out: altair's checks of
 a chart take longer than ten steps of a training.
 """
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -130,19 +129,16 @@ def _apart(levels: Mapping[str, float], y: Axis, height: float) -> tuple[list[tu
 
 def curve(names: Mapping[str, str], x: Axis, y: Axis, look: Look, height: int, *,
           levels: Mapping[str, float] | None = None, changes: Mapping[float, str] | None = None,
-          ticks: Sequence[str] = (), points: bool = False) -> dict:
+          points: bool = False) -> dict:
     """The spec of lines over the steps of a training, for data with the columns line (its name), x and y. names: by
     line of MEANINGS.
 
-    levels: horizontal rules, name -> value. changes: vertical rules, step -> text. ticks: the names of x = 0, 1, 2, …,
-    where x is an index. points: draw every value as a point too. A line that leaves y's domain leaves the picture.
+    levels: horizontal rules, name -> value. changes: vertical rules, step -> text. points: draw every value as a point
+    too. A line that leaves y's domain leaves the picture.
     """
     legend = {"title": None, "orient": "top", "symbolType": "stroke", "offset": 2, "padding": 0}
     order, legend = list(names.values()), legend if len(names) > 1 else None
     along, up = x.encoding("x", ticks=4), y.encoding("y", True, 5 if height > 150 else 2)
-    if ticks:
-        along["axis"] = {"values": list(range(len(ticks))), "labelExpr": f"{json.dumps(list(ticks))}[datum.value]",
-                         "labelOverlap": True, "labelAngle": 0}
     value = {"field": "value", "type": "quantitative", "scale": {"zero": False}}
     above, below = _apart(levels or {}, y, height)
     level_rule = {"color": look.ink("excluded"), "strokeDash": [4, 3]}

@@ -40,7 +40,7 @@ PLAYING = "training_playing"          # of the session: whether it plays
 EVERY = 1.6                           # seconds of each moment while it plays
 N_GUESSES, N_REPEATED, N_SEQUENCES = 7, 14, 4
 BEFORE = 4                            # moments before the steepest rise in the close-up
-SAMPLE_SHOWN = 90                     # characters of the sample
+SAMPLE_SHOWN, PRESENTED = 90, 58      # characters of the sample; on a projector, where they fill a line
 LIMITS = (1 / 20, 1 / 3, 2 / 3)       # shares of the steps, between the options of the question
 
 
@@ -85,7 +85,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     past = runs.read(cache.shared_model(name if last else f"{name}{cache.MOMENT}{moment.step}", run.device), run.text)
     _controls(page, past, moments, at)
     title = _title(page, past, name, moment)
-    sample = code(shortened(moment.sample))
+    sample = code(shortened(moment.sample, PRESENTED if reader.present() else SAMPLE_SHOWN))
     if reader.present():          # one picture of the scores, and the pattern that makes them
         st.markdown(page.label("childhood_goes_on", steps=grouped(moment.step), sample=sample))
         curves, pattern = st.columns([7, 5], gap="medium")
@@ -149,10 +149,10 @@ def _title(page: Lesson, past: Run, name: str, moment: Milestone) -> str:
                       token=code(past.tokenizer.visible(int(token))), p=probability(float(best)))
 
 
-def shortened(sample: str) -> str:
-    """The first SAMPLE_SHOWN characters of a text in one line."""
+def shortened(sample: str, most: int = SAMPLE_SHOWN) -> str:
+    """The first `most` characters of a text in one line."""
     line = sample.strip().replace("\n", "⏎")
-    return line if len(line) <= SAMPLE_SHOWN else line[:SAMPLE_SHOWN].rstrip() + " …"
+    return line if len(line) <= most else line[:most].rstrip() + " …"
 
 
 def first_loss(moment: Milestone) -> float:
@@ -165,20 +165,19 @@ def _curves(page: Lesson, moments: tuple[Milestone, ...], at: int) -> None:
     with side_by_side():
         st.caption(page.label("caption_childhood_present" if reader.present() else "caption_childhood"))
         late = st.toggle(page.label("late"), **attached("late"))
-    first = max(0, steepest(moments) - BEFORE) if late else 0
+    first, steps = max(0, steepest(moments) - BEFORE) if late else 0, [moment.step for moment in moments]
     losses = [first_loss(moment) for moment in moments]
     low, high = min(losses[first:]), max(losses[first:])
     bounds = (math.floor(20 * low - 1) / 20, math.ceil(20 * high + 1) / 20) if first else (0.0, float(math.ceil(high)))
     scores = {name: [getattr(moment, name) for moment in moments]
               for name in ("induction_score", "previous_token_score")}
-    ticks = [grouped(moment.step) for moment in moments]
     shown = [("loss", {"held_out": losses}, "", bounds, 230),
-             ("scores", scores, page.label("axis_moments"), (0.0, 1.0), 34 if reader.present() else 205)]
+             ("scores", scores, page.label("axis_moments"), (0.0, 1.0), -28 if reader.present() else 205)]
     for chart, lines, title, domain, less in shown[reader.present():]:
         show_curve(page, f"childhood_{chart}", "line_childhood",
-                   {line: (range(len(moments)), values) for line, values in lines.items()},
-                   Axis(title, (first, len(moments) - 1)), Axis(page.label(f"axis_childhood_{chart}"), domain),
-                   chart_height(less), changes={max(at, first): ""}, ticks=ticks)
+                   {line: (steps, values) for line, values in lines.items()},
+                   Axis(title, (steps[first], steps[-1])), Axis(page.label(f"axis_childhood_{chart}"), domain),
+                   chart_height(less), changes={steps[max(at, first)]: ""}, points=True)
 
 
 def induction_head(name: str, device: str) -> tuple[int, int]:
@@ -203,7 +202,7 @@ def _pattern(page: Lesson, past: Run, name: str, device: str) -> None:
     caption = page.label("caption_becoming", head=f"{layer}.{head}", score=readable(float(score)))
     st.caption(caption)
     show_pattern(page, "childhood_pattern", pattern, [past.tokenizer.visible(i) for i in ids], caption,
-                 49 if reader.present() else 95)
+                 -15 if reader.present() else 95)
 
 
 def table(moments: tuple[Milestone, ...]) -> pd.DataFrame:
