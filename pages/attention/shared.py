@@ -15,7 +15,7 @@ PREFIX = "attention_"
 STAGES = ("x", "qkv", "norm", "turn", "dot", "scale", "cap", "bias", "mask", "softmax", "sum", "write", "matrix")
 SETTINGS = Settings("attention", {
     "view": view_setting("attention"),
-    "step": Setting("x", options=STAGES),
+    "step": Setting("softmax", options=STAGES),       # a visit begins where the weights stand
     # position of the key whose numbers are shown; −1: the one with the largest weight
     "key": Setting(-1, low=-1),
     "component": Setting(0, low=0),               # index of the component whose numbers are shown

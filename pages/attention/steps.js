@@ -188,8 +188,8 @@ class Steps extends Instrument {
   arrange() {
     const { surface: { width }, s, simple, rest } = this, header = 34 * s, names = (width < 680 * s ? 84 : 100) * s;
     const lines = this.items.length + 2 + (rest.count ? 1 : 0) + (simple ? 0 : 1);
-    const room = roomBelow(this.stage) - Math.max(158, pageFoot() + 167);
-    const height = Math.max(15 * s, Math.min(25 * s, (room - header - 8) / lines));
+    const present = s > 1, room = roomBelow(this.stage) - Math.max(158, pageFoot() + (present ? 200 : 167));
+    const height = Math.max((present ? 13 : 15) * s, Math.min(25 * s, (room - header - 8) / lines));
     let y = header;
     const next = () => { const top = y; y += height; return top; };
     const places = { query: next(), rest: rest.count ? next() : null, keys: this.items.map(next) };

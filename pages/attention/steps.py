@@ -26,7 +26,7 @@ from core.model.trace import BlockTrace
 from pages.attention import weights_route
 from pages.attention.shared import PREFIX, STAGES, keep, picked_block, read
 
-WINDOW, WINDOW_PRESENT = 12, 7     # keys that are shown one by one
+WINDOW, WINDOW_PRESENT = 12, 8     # keys that are shown one by one
 BEHIND = 2                         # of these, keys after the query, which the mask hides
 LEAST_KEYS, HALF = 3, 0.5          # of a question about a row's largest weight; half of the row's weight
 LEAST_QUERY = 2                    # with this many tokens before it: itself, the one before and the first differ

@@ -25,7 +25,6 @@ from pages.heads.shared import (
     TOLD,
     Change,
     change_now,
-    choose,
     keep,
     open_head,
     open_panel,
@@ -76,15 +75,12 @@ def draw(page: Lesson, run: Run) -> Callable[[], Reading]:
 
 @functools.partial(fragment, key="heads_controls")
 def _controls(page: Lesson, run: Run) -> None:
-    """The panel's name, and in the same row the query and the key; in present mode what is shown of a head."""
+    """The panel's name and, outside present mode, the query and the key, in one row."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{PREFIX}controls"):
         views.bar(page, shown(), open_panel)
         if not reader.present():
             st.space("stretch")
             _query_and_key(page, run)
-        elif read("panel") == "head":
-            for name in ("shows", "values"):
-                choose(page, name)
 
 
 def _query_and_key(page: Lesson, run: Run) -> None:

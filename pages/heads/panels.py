@@ -53,13 +53,11 @@ LATE = 5.0                          # seconds in which a browser may not have he
 def one_head(page: Lesson, run: Run, pair: Pair) -> None:
     """The picked head large: weights, or the scores before the softmax; as a matrix or as lines.
 
-    A wide projector shows the two beside each other, and has these choices in the row above.
+    A wide projector shows the two beside each other, and has its choice at the end of the row above (page.css).
     """
-    shows, values = read("shows"), read("values")
-    if not reader.present():
-        with st.container(horizontal=True, gap="small"):
-            shows = choose(page, "shows")
-            values = choose(page, "values") if shows == "matrix" else "weights"
+    with st.container(horizontal=True, gap="small", key=f"{PREFIX}one"):
+        shows = choose(page, "shows")
+        values = choose(page, "values") if shows == "matrix" or reader.present() else "weights"
     patterns, block = patterns_of(run), run.trace.blocks[pair.layer]
     signed = values == "scores"
     shows = "matrix" if signed else shows

@@ -170,10 +170,10 @@ def measures_of(run: Run) -> tuple[str, ...]:
 
 def attached(name: str) -> dict:
     """The arguments key and on_change that tie a widget to one of SETTINGS; a setting that the wall depends on draws
-    the wall again, and so does one that a projector has in another row than its picture.
+    the wall again.
     """
     arguments = SETTINGS.attached(name, lambda: None)       # what it is in is a fragment of its own
-    if name not in ("changed", "action", *("shows", "values") * reader.present()):
+    if name not in ("changed", "action"):
         return arguments
 
     def changed() -> None:

@@ -40,6 +40,8 @@ def largest_weight(position: int) -> float:
 
 def test_steps_go_forward_and_back_by_button_key_and_slider_without_a_rerun_and_the_link_says_so(open_page):
     page = opened(open_page, "attention", "steps", f"&layer=0&head=0{PROMPT}&position=6")
+    stands_at(page, "6/9")
+    page.get_by_role("slider", name=WORDS.label("steps_slider")).press("Home")
     stands_at(page, "1/9")
     forward, slider = (page.get_by_role("button", name=WORDS.label("steps_forward")),
                        page.get_by_role("slider", name=WORDS.label("steps_slider")))
@@ -60,7 +62,7 @@ def test_steps_go_forward_and_back_by_button_key_and_slider_without_a_rerun_and_
     stands_at(page, "6/9")
     weight = pytest.approx(largest_weight(6), abs=6e-5)
     assert comes(page, lambda: float(re.search(r"α = ([\d.]+)$", title(page))[1]) == weight)
-    page.wait_for_url(re.compile("attention_step=softmax"))
+    page.wait_for_url(lambda url: "attention_step" not in url)       # where a visit begins
     settle(page)
     other = open_page("attention?" + urlsplit(page.url).query)
     other.locator(LESSONS["attention"]["steps"].end).wait_for()
@@ -117,3 +119,17 @@ def test_the_temperature_moves_the_output_to_the_plain_mean_and_to_one_value(ope
     assert comes(page, lambda: largest() < 2 / 26)
     page.wait_for_url(re.compile("attention_temperature=6"))
     assert page.errors == []
+
+
+def test_a_visit_to_a_projector_sees_the_strongest_key_and_every_column_whole(open_page):
+    page = opened(open_page, "attention", "steps", "&present=true", width=1280, height=720)
+    stands_at(page, "6/9")
+    expect(page.locator(".instrument .title .chip")).to_have_text("·ball")
+    detail = page.locator(".detail")
+    assert comes(page, lambda: detail.evaluate("node => node.scrollHeight - node.clientHeight") <= 1)
+    for weights in ("off", "on"):
+        page = opened(open_page, "attention", "three", f"&present=true&attention_three_weights={weights}", width=1280,
+                      height=720)
+        expect(page.locator(".instrument tbody tr.sum td").last).to_have_text(re.compile(r"^\(.*\)$"))
+        table = page.locator(".instrument div.table")
+        assert comes(page, lambda: table.evaluate("node => node.scrollWidth - node.clientWidth") <= 0)

@@ -101,3 +101,16 @@ def test_the_times_are_measured_at_the_press_of_a_button(open_page):
     page.get_by_role("button", name=WORDS.label("measure")).click()
     page.locator(".st-key-generation_time svg.marks, .st-key-generation_time canvas").first.wait_for(timeout=120_000)
     assert page.errors == []
+
+
+def test_a_projector_shows_greedy_and_a_drawn_text_from_end_to_end(open_page):
+    """The step of a class that asks what becomes of a greedy text: it goes in circles, above the bar."""
+    page = opened(open_page, "generation", "strategies", "&model=stories-small&seed=1&present=true&class=7"
+                  "&class_revealed=7&prompt=The%20sun%20was%20hot.%20The%20ice%20cream%20started%20to", width=1280,
+                  height=720)
+    tokens = page.locator("svg.strategies .token")
+    expect(tokens).to_have_count(80)
+    rest(page)
+    assert tokens.evaluate_all("nodes => nodes.filter((node) => node.matches('.again')).length") > 25
+    picture, bar = (page.locator(part).bounding_box() for part in ("svg.strategies", ".st-key-class_bar"))
+    assert picture["y"] + picture["height"] <= bar["y"]

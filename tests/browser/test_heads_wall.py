@@ -355,3 +355,32 @@ def a_shorter_text_leaves_no_hand_on_a_token_that_is_gone(page: Page) -> None:
     page.wait_for_url("**prompt=Mia**")
     settle(page)
     expect(page.locator(".wall .tip")).to_be_hidden()
+
+
+def test_a_projector_shows_a_head_as_wide_as_its_screen_and_every_head_at_a_size_to_be_read(open_page):
+    """Matrix and lines stand beside each other, row for row and without a scrollbar; a tile has 60 pixels; the axes of
+    the scatter have the names of their measures.
+    """
+    page = open_page("heads?heads_panel=head&present=true", width=1280, height=720)
+    matrix, lines = (page.locator(f".view {part}") for part in (".matrix", ".lines"))
+    expect(lines).to_be_visible()
+    rest(page)
+    bar = page.locator(".st-key-try_step").bounding_box()["y"]
+    left, right = matrix.bounding_box(), lines.bounding_box()
+    assert left["width"] > 0.45 * 1280 and right["x"] + right["width"] > 0.9 * 1280
+    assert left["y"] + left["height"] <= bar and right["y"] + right["height"] <= bar + 1
+    assert lines.evaluate("node => node.scrollHeight - node.clientHeight") <= 3
+    last = page.locator(".queries button").last.bounding_box()
+    assert last["y"] + last["height"] <= bar
+    page.mouse.move(left["x"] + 0.25 * left["width"], left["y"] + 0.6 * left["height"])     # another query
+    expect(page.locator(".queries .reached:not(.picked)")).to_have_count(1)
+
+    go_there(page, heads_panel="wall", present="true")
+    expect(page.locator(".wall.aside .title")).to_contain_text(WORDS.label("role_first_token"))
+    heights = page.locator(".wall button.head").evaluate_all("heads => heads.map((head) => head.clientHeight)")
+    last = page.locator(".wall button.head").last.bounding_box()
+    assert min(heights) > 60 and last["y"] + last["height"] <= bar
+
+    go_there(page, heads_panel="roles", present="true")
+    for measure in ("previous_token", "first_token"):
+        expect(page.locator(".st-key-heads_scatter svg").get_by_text(WORDS.label(f"measure_{measure}"))).to_be_visible()

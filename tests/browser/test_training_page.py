@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from core.app.base import prose
 from tests.browser.own_server import server  # noqa: F401 (a fixture)
-from tests.browser.serving import settle
+from tests.browser.serving import rest, settle
 from tests.browser.views import opened
 
 WORDS = prose.load("training")
@@ -105,3 +105,19 @@ def test_a_number_of_back_propagation_opens_and_a_weight_that_is_moved_keeps_wha
     losses = [float(number) for number in re.findall(r"\d\.\d+", page.locator(".said").inner_text())]
     expect(page.locator(".said")).not_to_have_text(before, use_inner_text=True)
     assert losses[1] < losses[0] and page.errors == []
+
+
+def test_a_projector_shows_the_scores_over_steps_and_the_matrix_beside_them(open_page):
+    """The numbers on the axis lie as far apart as the steps do, and the matrix is high enough for its rows."""
+    page = opened(open_page, "training", "childhood", "&training_late=true&training_milestone=18&present=true&class=8"
+                  "&class_revealed=8", width=1280, height=720)
+    rest(page)
+    labels = page.locator(".st-key-training_childhood_scores .role-axis-label text").all()
+    places = {int(label.text_content().replace(",", "")): label.bounding_box() for label in labels
+              if "," in label.text_content()}
+    (first, left), (second, middle), *_, (last, right) = sorted(places.items())
+    at = [box["x"] + box["width"] / 2 for box in (left, middle, right)]
+    assert last > second > first and abs((at[1] - at[0]) / (at[2] - at[0]) - (second - first) / (last - first)) < 0.05
+    matrix = page.locator(".residual-grid canvas").first.bounding_box()
+    bar = page.locator(".st-key-class_bar").bounding_box()
+    assert matrix["height"] > 240 and matrix["y"] + matrix["height"] <= bar["y"]

@@ -74,7 +74,7 @@ def test_which_token_gets_most(prompt: str | None, position: str | None):
     assert answer("steps", found) == [best == i, best == i - 1, best == 0, True].index(True)
     assert f"`{run.tokens[best]}` gets" in found["reason"] and found["right"] == (best == i)
     assert found["true"] == written("steps", 0 if row.max() >= 0.5 else 2 if row.max() < 1.5 / len(row) else 1)
-    assert given(at, "attention_steps")["settings"]["step"] == "x"
+    assert given(at, "attention_steps")["settings"]["step"] == "softmax"
 
 
 @pytest.mark.parametrize(("head", "right"), [("1.0", 0), ("1.3", 1), ("0.0", 2), ("0.1", 3)])
