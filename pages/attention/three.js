@@ -72,9 +72,9 @@ class Three extends Instrument {
 
   /** The columns behind the vectors: [kind, heading, what an item says there, what the last row says]. A projector has
       no room for all of them, and a narrow one for none of the powers. */
-  get columns() {
+  columnsHere() {
     const { labels, weighted, fontSize } = this, own = weighted ? "on" : "off", present = fontSize > 12;
-    const narrow = present && weighted, shortOfRoom = narrow || (present && this.root.clientWidth < 52 * fontSize);
+    const narrow = present && weighted, shortOfRoom = narrow || (present && window.innerWidth <= 1150);
     const k = ["k", "k_j", (item) => short(item.k)], v = ["v", "v_j", (item) => short(item.v)];
     const power = ["", "e^{s}", (item) => decimals(item.exp, 3), ({ total }) => decimals(total, 3)];
     return [...(weighted && !narrow ? [k] : []), ...(weighted ? [v] : []),
@@ -85,7 +85,7 @@ class Three extends Instrument {
 
   /** The table's cells, which stay while the hand moves, so that a field keeps the focus. */
   build() {
-    const { table, labels, points, columns } = this;
+    const { table, labels, points } = this, columns = (this.columns = this.columnsHere());
     table.replaceChildren();
     this.stage.classList.toggle("weighted", this.weighted);
     const head = make("tr", "", make("thead", "", table)), body = make("tbody", "", table);
