@@ -2,23 +2,42 @@
 // kept ones first; picked [step, place]; best, greedy [text], same (they are one text); rank of the best among `all`
 // texts, 0 where they are not listed.
 import {
-  draw, drawLine, drawText, fill, hatching, keyPlace, make, rich, sized, spokenLine,
+  button, draw, drawLine, drawText, fill, hatching, keyPlace, make, rich, sized, spokenLine,
 } from "../../core/components/lib/dom.js";
 import { plain, significant } from "../../core/components/lib/numbers.js";
 import { emOf, monoFont, shortened } from "../../core/components/lib/text.js";
 import { mounted, redrawn, TitledView } from "../../core/components/lib/view.js";
 
 // em: a row lower than LOW has token and number side by side, in present mode
-const ROW = 2.75, LEAST = 7.2, LEAST_PRESENT = 6.8, LOW = 2.3;
+const ROW = 2.75, LEAST = 7.2, LOW = 2.3;
+// on a projector so many columns at most fill the picture, none narrower (em), so that every word is whole
+const MOST_PRESENT = 4, LEAST_PRESENT = 10;
 
 class Beam extends TitledView {
   constructor(root) {
     super(root);
+    this.further = button(root, "", "", () => this.turn(), "further");
     this.place = keyPlace(root, "scroll beam-picture", (event) => this.key(event));
     this.svg = draw("svg", { class: "beam-tree", role: "img" }, this.place);
     this.detail = spokenLine(root, "detail");
     this.hint = make("div", "muted hint", root);
     redrawn(() => this.paint(), this.place);
+    this.place.addEventListener("scroll", () => this.name());
+  }
+
+  /** To the columns that are right of those in sight, or back to the first ones. */
+  turn() {
+    const { place, column } = this;
+    const end = place.scrollWidth - place.clientWidth - 2;
+    place.scrollLeft = place.scrollLeft < end ? place.scrollLeft + this.shown * column : 0;
+  }
+
+  /** Name the columns that a press leads to. */
+  name() {
+    const { place, column, shown, steps } = this, first = Math.round(place.scrollLeft / column);
+    const next = first + shown < steps.length ? first + shown : 0;
+    this.further.hidden = steps.length <= shown;
+    this.further.textContent = fill(this.text.further, { from: next + 1, to: Math.min(next + shown, steps.length) });
   }
 
   receive(header) {
@@ -40,13 +59,19 @@ class Beam extends TitledView {
         ? [step + 1, (this.steps[step + 1] ?? []).findIndex((node) => place < this.width && node[1] === place)] : null);
     if (!next) return;
     event.preventDefault();
-    if (this.steps[next[0]]?.[next[1]]) this.pick(...next);
+    if (!this.steps[next[0]]?.[next[1]]) return;
+    this.pick(...next);
+    const { column, shown } = this, first = this.place.scrollLeft / column;
+    if (next[0] < first - 0.5 || next[0] > first + shown - 0.5)
+      this.place.scrollLeft = (next[0] - Math.floor(shown / 2)) * column;
   }
 
   paint() {
     const width = this.place.clientWidth, em = emOf(this.root);
     if (!width || !this.steps) return;
-    const n = this.steps.length, column = Math.max(width / n, (this.scale > 1 ? LEAST_PRESENT : LEAST) * em);
+    const n = this.steps.length, fits = Math.min(MOST_PRESENT, Math.floor(width / (LEAST_PRESENT * em)));
+    this.shown = this.scale > 1 ? Math.max(1, Math.min(n, fits)) : n;
+    const column = this.column = this.scale > 1 ? width / this.shown : Math.max(width / n, LEAST * em);
     const most = Math.max(...this.steps.map((step) => step.length)), best = this.steps[n - 1][0];
     const row = Math.min(ROW * em, this.scale > 1 ? Math.max(1.6 * em, (window.innerHeight - 32.6 * em) / most)
         : Math.max(2.35 * em, (window.innerHeight - 26 * em) / most)), box = column - 2.1 * em, top = 1.6 * em;
@@ -75,6 +100,7 @@ class Beam extends TitledView {
     this.steps.forEach((hypotheses, step) =>
       hypotheses.forEach((node, place) => this.box(node, step, place, x(step), y(place), box, row, em)));
     sized(this.svg, Math.max(width, n * column) - 2, y(most) + 0.2 * em, this.title.textContent);
+    this.name();
     this.say();
   }
 

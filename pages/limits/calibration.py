@@ -15,7 +15,7 @@ from core.app.compute import cache, growing_results
 from core.app.compute.growing_results import Part
 from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.frame.charts import look
-from core.app.state import Run
+from core.app.state import Run, reader
 from core.evaluation import losses
 from core.figures.numbers import latex_number, latex_operand, percent, plain_number, readable
 from core.training import corpus, teaching_text
@@ -30,6 +30,7 @@ MOST_TOKENS = 2_400        # read of a source
 TEXTS, TOKENS = 40, 60     # samples of the control, and tokens of each
 FEW_TEXTS, FEW_TOKENS = 24, 24     # the same for the question
 ALL = MOST_TOKENS + TEXTS * TOKENS + FEW_TEXTS * FEW_TOKENS        # tokens
+PRESENTED = 285            # px of a chart on a projector
 LEAST_TOKENS = 12          # of a text of a large model
 SMALL = 0.005              # in the question, a smaller gap between mean confidence and share right counts as none
 
@@ -131,14 +132,17 @@ def draw(page: Lesson, run: Run) -> Reading:
     title = page.label("calibration_title", source=name, ece=percent(given.calibration.expected_error),
                        chance=percent(given.usual_chance), verdict=page.label(given.verdict))
     score = page.label("log_losses", model=readable(given.log_loss), blind=readable(blind.log_loss))
-    st.markdown(f"**{title}** {score}")
+    st.markdown(f"**{title}**" if reader.present() else f"**{title}** {score}")
     left, right, third = st.container(key=f"{PREFIX}diagrams").columns(3, gap="medium", vertical_alignment="bottom")
     with left:
         _diagram(page, given, "given", source=name)
     with right:
         _diagram(page, control, "control", temperature=readable(temperature))
     with third:
-        _diagram(page, blind, "blind")
+        if reader.present():        # one row of charts that the last row of a class can read
+            _counts_alone(page, given)
+        else:
+            _diagram(page, blind, "blind")
     return Reading(_lines(page, given, blind), _question(page, run, temperature, seed),
                    [calibrate, chance_errors, losses.own_predictions],
                    {"given.csv": lambda: _table(given), "control.csv": lambda: _table(control)},
@@ -149,12 +153,24 @@ def _diagram(page: Lesson, result: Predictions, name: str, **values: str) -> Non
     """Draw a reliability diagram above its counts. values: of the caption."""
     calibration = result.calibration
     titles = page.labels("axis") | {"diagonal": page.label("diagonal"), "right": page.label("column_came")}
+    if reader.present():
+        st.markdown(f"**{page.label(f'caption_{name}', **values)}**")
+        show(figures.reliability(calibration, titles, **look(0, presenting=PRESENTED), said=titles["said_short"]), name)
+        return
     with st.container(gap="xsmall"):
         error = percent(round(calibration.expected_error, 12))      # free of rounding
         st.markdown(page.label("ece", caption=page.label(f"caption_{name}", **values), n=calibration.n,
                                ece=error, chance=percent(result.chance.mean())))
-        show(figures.reliability(calibration, titles, **look(190, presenting=100)), name)
-        show(figures.counts(calibration, titles, **look(90, presenting=86)), f"{name}_counts")
+        show(figures.reliability(calibration, titles, **look(190)), name)
+        show(figures.counts(calibration, titles, **look(90)), f"{name}_counts")
+
+
+def _counts_alone(page: Lesson, result: Predictions) -> None:
+    """Draw, on a projector, how many predictions stand behind each dot."""
+    titles = page.labels("axis")
+    st.markdown(f"**{page.label('caption_counts', n=result.calibration.n)}**")
+    show(figures.counts(result.calibration, titles | {"said": titles["said_short"]}, **look(0, presenting=PRESENTED)),
+         "given_counts")
 
 
 def _given(run: Run, source: str, seed: int, blind: bool = False) -> Predictions:

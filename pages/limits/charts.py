@@ -64,14 +64,15 @@ def passages(frame: pd.DataFrame, groups: Sequence[str], titles: tuple[str | Non
 
 
 def reliability(calibration: Calibration, titles: Mapping[str, str], theme: str, scale: float,
-                height: int) -> alt.LayerChart:
+                height: int, said: str = "") -> alt.LayerChart:
     """A reliability diagram: the share of predictions that came true against their mean probability, a dot with
     Wilson's interval for each bin.
 
-    titles: of the axes "said" and "came", of the "diagonal", and of the counts "right" in the tooltip.
+    titles: of the axes "said" and "came", of the "diagonal", and of the counts "right" in the tooltip; said: the title
+    of the axis where no counts stand below.
     """
     rows = pd.DataFrame([_dot(b) for b in calibration.bins if b.count])
-    x = quantity(alt.X, "said", None, [0, 1], labels=False, values=TICKS, grid=True)
+    x = quantity(alt.X, "said", said or None, [0, 1], labels=bool(said), format="%", values=TICKS, grid=True)
     y, low = (quantity(alt.Y, field, titles["came"], [0, 1], **QUARTERS, minExtent=40 * scale, maxExtent=40 * scale)
               for field in ("came", "low"))
     tooltip = tips(bin=" ", said_shown=titles["said"], came_shown=titles["came"], reading=titles["right"])

@@ -7,6 +7,9 @@ import { mounted } from "../../core/components/lib/view.js";
 import { Panels } from "./panels.js";
 import { attention, slopes } from "./schemes.js";
 
+// a projector has room for one of the two, each with its own ranges
+const PARTS = { lines: { panels: ["lines", "alibi-weights"], ranges: ["heads", "head"] },
+  table: { panels: ["table", "relative-weights"], ranges: ["clip"] } };
 const STRONGEST = 4;
 const LOWER = 4;      // pixels between the lowest entry of the table and the picture's lower edge
 const clamp = (most, value) => Math.max(-most, Math.min(most, value));
@@ -14,6 +17,14 @@ const clamp = (most, value) => Math.max(-most, Math.min(most, value));
 class Biases extends Panels {
   constructor(root) {
     super(root);
+    this.part = "lines";
+    this.variants = make("div", "variants", this.controls);
+    this.variants.role = "radiogroup";
+    for (const part of Object.keys(PARTS)) {
+      const pick = make("button", "", this.variants);
+      pick.role = "radio";
+      pick.onclick = () => { this.part = part; this.schedule(); };
+    }
     for (const name of ["heads", "head", "n", "clip"]) this.range(name);
     for (const name of ["lines", "alibi", "alibi-weights", "table", "relative", "relative-weights"])
       this.panel(name, name !== "table");
@@ -73,7 +84,23 @@ class Biases extends Panels {
       relative: attention(this.bias.relative, s.n, false) };
   }
 
+  /** What is drawn: all of it, or on a projector the picked half. */
+  choose() {
+    const { isPresented, part, labels } = this;
+    this.variants.hidden = !isPresented;
+    this.variants.ariaLabel = labels.part;
+    Object.entries(PARTS).forEach(([name, { panels, ranges }], k) => {
+      const button = this.variants.children[k], isOut = isPresented && name !== part;
+      button.textContent = labels[`part_${name}`];
+      button.ariaChecked = String(name === part);
+      for (const panel of panels) this.panels[panel].cell.hidden = isOut;
+      for (const range of ranges) this.ranges[range].box.hidden = isOut;
+    });
+    for (const panel of ["alibi", "relative"]) this.panels[panel].cell.hidden = isPresented;
+  }
+
   describe() {
+    this.choose();
     const { heads, head, n, clip, distance } = this.settings, entry = this.entry(distance);
     this.show("heads", 1, 32);
     this.show("head", 0, heads - 1);
@@ -81,7 +108,8 @@ class Biases extends Panels {
     this.show("clip", 1, (this.r.length - 1) / 2);
     this.show("distance", -clip, clip);
     this.show("value", -STRONGEST, STRONGEST, { step: 0.05, value: entry, text: decimals(entry, 2) });
-    this.caption({ head, heads, slope: significant(this.slope), half: significant(Math.LN2 / this.slope), n, clip });
+    this.caption({ head, heads, slope: significant(this.slope), half: significant(Math.LN2 / this.slope), n, clip },
+      (name) => (this.isPresented && name.endsWith("weights") ? "weights_short" : name));
     marked(this.reading, this.hover ? this.hoverText() : this.labels.hint);
   }
 

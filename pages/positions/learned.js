@@ -11,6 +11,8 @@ const BASE = 10000;
 const KINDS = ["learned", "sinusoidal"];
 const isSquare = (name) => name.endsWith("cosines");
 const isLine = (name) => name === "alike" || name === "lengths" || name === "spectrum";
+// with a title of their own on a projector
+const SHORT = ["learned", "learned_turned"];
 const FURTHER = ["sinusoidal", "sinusoidal-cosines", "spectrum"];      // the panels that are there on request
 
 class Learned extends Panels {
@@ -83,13 +85,14 @@ class Learned extends Panels {
   describe() {
     const { n, stats } = this, { i, principal } = this.settings, rows = this.rows(), rank = stats.rank.learned;
     this.show("i", 0, n - 1);
-    for (const name of FURTHER) this.panels[name].cell.hidden = !this.settings.more;
+    for (const name of FURTHER) this.panels[name].cell.hidden = this.isPresented || !this.settings.more;
+    this.panels.lengths.cell.hidden = this.isPresented;
     const values = { i, n, d: rows, rank, sinusoidal_rank: stats.rank.sinusoidal,
       sinusoidal_length: significant(stats.lengths.sinusoidal[0], 4) };
     for (const [name, { say }] of Object.entries(this.panels)) {
       const limit = significant(this.limit(name === "sinusoidal" ? name : "learned"));
       const key = principal && KINDS.includes(name) ? `${name}_turned` : name.replace("-", "_");
-      say(fill(this.labels[key], { ...values, limit }));
+      say(fill(this.labels[this.isPresented && SHORT.includes(key) ? `${key}_short` : key], { ...values, limit }));
     }
     marked(this.reading, this.hover ? this.hoverText() : fill(this.labels.reading, { i, ...this.values(i) }));
   }

@@ -45,6 +45,11 @@ export class Panels extends Instrument {
     return this.theme.ink;
   }
 
+  /** Whether it stands on a projector, which has room for the panels that carry the point. */
+  get isPresented() {
+    return this.root.classList.contains("present");
+  }
+
   /** A range of the setting `name`. */
   range(name, { parent = this.controls, className = name, convert = (value) => value } = {}) {
     this.ranges[name] = new Range(parent, className, { input: (value) => this.set(name, convert(value)),

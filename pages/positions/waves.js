@@ -11,6 +11,7 @@ import { byDistance, productsWith, sinusoids } from "./schemes.js";
 
 const DRAW = { heat: drawHeat, lengths: drawLengths, wave: drawWave, dial: drawDial, products: drawProducts,
   gram: drawGram };
+const BESIDE = ["lengths", "dial", "products", "gram"];      // what a projector has no room for
 const LEFT = 52, RIGHT = 10;      // pixels beside a picture over positions
 
 class Waves extends Panels {
@@ -27,11 +28,18 @@ class Waves extends Panels {
     this.tip.hidden = true;
   }
 
+  receive(header) {
+    super.receive(header);
+    for (const name of BESIDE) this.panels[name].cell.hidden = this.isPresented;
+    const { wave, products } = this.panels, { box } = this.ranges.j, { cell } = this.isPresented ? wave : products;
+    if (box.parentNode !== cell) cell.append(box);
+  }
+
   /** Where a panel's picture lies; the keys begin at the picked position, dimension and key. */
   cells(name) {
     const { n, d, i, j, pair } = this.settings, { surface } = this.panels[name];
-    // the waves share the axis numbers of the panels above and below
-    const height = surface.height - (name === "wave" || name === "dial" ? 2 : 18);
+    // the waves share the axis numbers of the panels above and below, where there are both
+    const height = surface.height - (name === "dial" || (name === "wave" && !this.isPresented) ? 2 : 18);
     const box = { left: LEFT, top: 0, width: surface.width - LEFT - RIGHT, height, columns: n, rows: 1, from: [i, 0] };
     if (name === "heat") return { ...box, rows: d, from: [i, 2 * pair] };
     if (name === "lengths") return { ...box, columns: 1, rows: d / 2, from: [0, pair] };

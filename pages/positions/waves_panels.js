@@ -106,6 +106,7 @@ export function drawWave(view, context, box) {
   stroke(context, view.ink("position-ink"), 1, [1, 3]);
   line(context, centre(box, i), sine(i), view.panels.wave.surface.width, sine(i));
   pickedDots(view, context, [centre(box, i), sine(i)], [centre(box, j), sine(j)]);
+  if (view.isPresented) view.columnTicks(context, box, (box.width + 62) / 60);
 }
 
 export function drawDial(view, context, { height }) {

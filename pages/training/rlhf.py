@@ -155,7 +155,8 @@ def _picture(page: Lesson, running: str) -> None:
     stage = running or read("rlhf_stage")
     st.markdown(f"**{_title(page, outcome)}**")
     with st.container(key=KEY):
-        cards.draw(_cards(page, outcome, stage, running), "rlhf_stages")
+        if not reader.present():        # a projector has room for the picked stage: its curve and its texts
+            cards.draw(_cards(page, outcome, stage, running), "rlhf_stages")
         {"demonstrations": _demonstrations, "comparisons": _comparisons,
          "reinforcement": _reinforcement}[stage](page, outcome)
 
@@ -191,13 +192,10 @@ def _card_values(outcome: Outcome) -> dict[str, object]:
 
 
 def _below(left: Callable[[], None], right: Callable[[], None]) -> None:
-    """Two columns, each drawn by its function; a projector has room for the first."""
-    columns = st.columns([5, 6], gap="medium") if not reader.present() else [st.container()]
-    with columns[0]:
-        left()
-    for column in columns[1:]:
+    """Two columns, each drawn by its function."""
+    for column, part in zip(st.columns([4, 5] if reader.present() else [5, 6], gap="medium"), (left, right)):
         with column:
-            right()
+            part()
 
 
 def _demonstrations(page: Lesson, outcome: Outcome) -> None:
@@ -259,7 +257,7 @@ def _reinforcement(page: Lesson, outcome: Outcome) -> None:
             _step_picker(page, records, now)
         rows = [[page.label("column_text"), page.label("column_reward"), page.label("column_rule")]]
         rows += [[f"{each.prompt} …{each.text}", readable(each.reward), readable(each.value)]
-                 for each in now.texts[:3]]
+                 for each in now.texts[:2 if reader.present() else 3]]
         _table(rows)
 
     _below(lambda: _policies_chart(page, outcome, records, now), texts)
@@ -274,19 +272,21 @@ def _step_picker(page: Lesson, records: Sequence[PolicyStep], now: PolicyStep) -
 
 def _policies_chart(page: Lesson, outcome: Outcome, records: Sequence[PolicyStep], now: PolicyStep) -> None:
     """Chart the picked policy over its steps, and all policies at their ends."""
+    if reader.present():
+        st.caption(page.label("caption_policy"))
+        _over_steps(page, records, MEASURES, now.step, _height())
+        return
     columns = st.columns([5, 4], gap="small")
     with columns[0]:
         _over_steps(page, records, MEASURES, now.step, _height())
-        if not reader.present():
-            _over_steps(page, records, ("kl",), now.step, KL_HEIGHT)
+        _over_steps(page, records, ("kl",), now.step, KL_HEIGHT)
     with columns[1]:
         ends = {page.label(f"policy_short_{name}"): {which: getattr(outcome.policies[name][-1], which)
                                                      for which in MEASURES}
                 for name in policies() if name in outcome.policies}
         st.caption(page.label("caption_ends"))
-        height = _height() + (10 if reader.present() else 40)
         show(charts.ends(ends, {which: page.label(f"policy_line_{which}") for which in MEASURES},
-                         page.label("axis_policies"), look(), height), "rlhf_ends")
+                         page.label("axis_policies"), look(), _height() + 40), "rlhf_ends")
 
 
 def _over_steps(page: Lesson, records: Sequence[PolicyStep], which: Sequence[str], at: int, height: int) -> None:
@@ -295,13 +295,14 @@ def _over_steps(page: Lesson, records: Sequence[PolicyStep], which: Sequence[str
     drawn = {line: (steps, [getattr(record, line) for record in records]) for line in which}
     values = [0.0, *(value for _, ys in drawn.values() for value in ys)]
     show_curve(page, f"rlhf_{which[0]}", "policy_line", drawn, Axis(page.label("axis_steps"), (0, rlhf.STEPS)),
-               Axis("", (math.floor(min(values)), math.ceil(max(1.0, *values)))), height, changes={at: ""},
+               Axis(page.label("axis_score") if reader.present() else "",
+                    (math.floor(min(values)), math.ceil(max(1.0, *values)))), height, changes={at: ""},
                points=len(steps) == 1)
 
 
 def _height() -> int:
     """The height of a chart below the stages, in px."""
-    return chart_height(60 if reader.present() else 165)
+    return chart_height(-30 if reader.present() else 165)
 
 
 def _table(rows: Sequence[Sequence[str]]) -> None:
