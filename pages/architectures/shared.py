@@ -105,7 +105,7 @@ def text_field(page: Lesson, setting: str, labels: str, most: int, **fresh) -> N
 def pick(page: Lesson, name: str, n: int, **attachment) -> int:
     """Draw a select box of n blocks or heads and return the choice; `name` is "block" or "head"."""
     return st.selectbox(page.label(name), range(n), format_func=lambda i: page.label(f"{name}_named", i=i),
-                        label_visibility="collapsed", width=130, **attachment)
+                        label_visibility="collapsed", width=130 if reader.scale() == 1 else 190, **attachment)
 
 
 def probabilities(logits: Tensor) -> np.ndarray:

@@ -4,6 +4,7 @@ import collections
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
 from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth, cannot
 from core.app.state import Run
+from core.components import declare
 from core.figures.numbers import latex_number, latex_operand, readable
 from pages.embeddings import charts as figures
 from pages.embeddings.shared import (
@@ -36,11 +38,13 @@ from pages.embeddings.shared import (
 N_NAMED = 8
 KEPT = (10, 50, 90)     # per cent of the variance: the limits between the answers
 N_MAPPED, N_MOVES, PERPLEXITY = 1000, 300, 20.0     # of the map by t-SNE: some seconds on one core
-MOST_DRAWN = 20_000     # points of a map: a browser draws more with delay
+MOST_DRAWN, MOST_FLAT = 20_000, 5_000       # points of a map, with and without WebGL: a browser draws more with delay
+FLAT = f"{PREFIX}flat"      # of this session: its browser has no WebGL
 N_KEPT = 10             # neighbours of each word by which a map is measured
 LEAST_MAPPED = 3 * round(PERPLEXITY)      # words that t-SNE needs at least
 PLOTLY = {"displaylogo": False, "scrollZoom": True,
           "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d", "toImage"]}
+_webgl = declare("embeddings_webgl", Path(__file__).with_name("webgl.js"))
 
 
 @dataclass(frozen=True)
@@ -82,11 +86,12 @@ def draw(page: Lesson, run: Run) -> Reading:
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         token_id = word(page, run)
         kind = choice(page, "dimensions")
+        is_flat = _without_webgl()
         legend = st.container(width="stretch")
     if kind == "tsne" and space.kinds.count("word") <= LEAST_MAPPED:
         return cannot(page.label("tsne_no_words"))
     view = (_neighbourhoods(page, run, space, token_id) if kind == "tsne"
-             else _principal(page, space, token_id, int(kind)))
+             else _principal(page, space, token_id, 2 if is_flat else int(kind)))
     counts = collections.Counter(space.kinds[i] for i in view.ids)
     legend.caption(" · ".join(page.label(f"kind_{kind}", n=counts[kind]) for kind in figures.KINDS if counts[kind]))
     st.markdown(f"**{view.title}**")
@@ -95,16 +100,23 @@ def draw(page: Lesson, run: Run) -> Reading:
             if i in at][:N_NAMED]
     figure = figures.vocabulary_map(view.places, view.ids, [space.names[i] for i in view.ids],
                                     [space.kinds[i] for i in view.ids], [at[i] for i in near], at.get(token_id),
-                                    view.axes, **look(noted=60))
+                                    view.axes, **look(noted=60), flat=is_flat)
     with st.container(key=f"{PREFIX}map"):
         st.plotly_chart(figure, theme=None, key=f"{PREFIX}map_chart", on_select=lambda: _pick(run),
                         selection_mode="points", config=PLOTLY, width="stretch")
-    page.note(view.note)
+    page.note(f"{page.label('map_flat')} {view.note}" if is_flat and kind == "3" else view.note)
     functions = [tsne.gradient, tsne.tsne] if kind == "tsne" else [embeddings.principal_axes, embeddings.Projection]
     lines = (_neighbour_lines(page, view) if kind == "tsne" else
-             _axis_lines(page, space, token_id, int(kind)))
+             _axis_lines(page, space, token_id, 2 if is_flat else int(kind)))
     return Reading(lines, _question(page, space), functions,
                    {"map.csv": lambda: _table(space, view)}, f".st-key-{PREFIX}map", view.title)
+
+
+def _without_webgl() -> bool:
+    """Whether the reader's browser has said that it has no WebGL."""
+    _webgl(key=f"{PREFIX}webgl", data={"isKnown": FLAT in st.session_state},
+           events={"missing": lambda missing: st.session_state.update({FLAT: missing})})
+    return FLAT in st.session_state
 
 
 def _principal(page: Lesson, space: Space, token_id: int, k: int) -> Map:
@@ -116,9 +128,10 @@ def _principal(page: Lesson, space: Space, token_id: int, k: int) -> Map:
     note = (page.label("map_lost", kept=readable(100 * kept), lost=readable(100 * (1 - kept)))
             + (f" {page.label('map_rank', rank=readable(rank))}" if (rank := _spearman(space)) is not None else ""))
     ids = list(range(len(space.names)))
-    if len(ids) > MOST_DRAWN:
+    most = MOST_FLAT if st.session_state.get(FLAT) else MOST_DRAWN
+    if len(ids) > most:
         near = embeddings.nearest(embeddings.similarity(space.E, space.E[token_id])).tolist()[:N_NAMED + 1]
-        ids = sorted({*ids[::math.ceil(len(ids) / MOST_DRAWN)], token_id, *near})
+        ids = sorted({*ids[::math.ceil(len(ids) / most)], token_id, *near})
         note = f"{page.label('map_thinned', shown=len(ids))} {note}"
     return Map(ids, space.places.numpy()[ids, :k], axes, title, note, kept)
 

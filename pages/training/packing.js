@@ -1,11 +1,14 @@
 import { draw, drawLine, fill, make, sized, spokenLine } from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
 import { steppedByKeys } from "../../core/components/lib/keys.js";
-import { emOf, monoFont, shortened } from "../../core/components/lib/text.js";
+import { emOf, monoFont, shortened, textWidth } from "../../core/components/lib/text.js";
 import { mounted, redrawn } from "../../core/components/lib/view.js";
 
-// header: n; rows [{cells [text], only (text of the target behind the last place), counted [bool], documents [number,
-// −1 for end of text], first [bool]}]; lengths {packed [[bool]], padded [number]}; picked [row, place]; height (px);
+const LEAST = 0.76;        // em, of the type of a word on a projector
+const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
+
+// header: n; present; rows [{cells [text], only (text of the target behind the last place), counted [bool], documents
+// [number, −1 for end of text], first [bool]}]; lengths {packed [[bool]], padded [number]}; picked [row, place]; height (px);
 // text (labels: reads, ignored, only, packed, padded, row).
 class Packing {
   constructor(root) {
@@ -18,14 +21,16 @@ class Packing {
     this.aside = make("div", "aside", root);
     this.svg = draw("svg", { class: "rows-chart", role: "img" }, this.place);
     this.small = ["packed", "padded"]
-      .map((name) => [name, make("p", "", this.aside), draw("svg", { role: "img" }, this.aside)]);
+      .map((name) => [name, make("div", "", this.aside)])
+      .map(([name, place]) => [name, make("p", "", place), draw("svg", { role: "img" }, place)]);
     redrawn(() => this.rows && this.plot(), root);
   }
 
   receive(header) {
     const { picked, ...rest } = header, moved = this.echoes.moves(String(picked));
     const changed = this.n !== header.n || this.rows?.length !== header.rows.length;
-    Object.assign(this, rest);
+    Object.assign(this, rest, { isPresent: header.present });
+    this.root.classList.toggle("present", header.present);
     if (moved || changed) this.picked = picked;
     this.root.style.setProperty("--free", `${header.height}px`);
     this.place.ariaLabel = this.text.keys;
@@ -52,20 +57,19 @@ class Packing {
 
   /** One line of cells for each row; the last cell, set apart, is only a target. */
   build() {
-    const em = emOf(this.root), left = 1.6 * em;
-    const wide = Math.max(3.1 * em, (this.place.clientWidth - left - 0.8 * em) / (this.n + 1)), high = 2.2 * em;
-    const line = high + 0.45 * em;
-    sized(this.svg, left + (this.n + 1) * wide + 0.6 * em, this.rows.length * line + 4, this.text.keys);
-    this.svg.setAttribute("font-size", 0.92 * em);
+    const em = emOf(this.root), left = 1.6 * em, high = 2.2 * em, line = high + 0.45 * em;
+    const { widths, size } = this.columns(this.place.clientWidth - left - 0.8 * em, em), font = monoFont(size);
+    const starts = widths.map((_, c) => sum(widths.slice(0, c)));
+    sized(this.svg, left + sum(widths) + 0.6 * em, this.rows.length * line + 4, this.text.keys);
+    this.svg.setAttribute("font-size", size);
     this.svg.replaceChildren();
-    const font = monoFont(0.92 * em);
     this.cells = this.rows.map((row, r) => {
       const y = 2 + r * line, texts = row.only === null ? row.cells : [...row.cells, row.only];
       draw("text", { class: "sans", x: 0, y: y + high / 2, "dominant-baseline": "central" }, this.svg, String(r + 1));
       return texts.map((text, c) => {
         const only = c === this.n, kind = only ? "only" : !row.counted[c] ? "free" : row.documents[c] < 0 ? "end"
           : row.documents[c] % 2 ? "odd" : "even";
-        const x = left + c * wide + (only ? 0.4 * em : 0), cell = draw("g", { class: `cell ${kind}` }, this.svg);
+        const wide = widths[c], x = left + starts[c] + (only ? 0.4 * em : 0), cell = draw("g", { class: `cell ${kind}` }, this.svg);
         if (!only) draw("title", {}, cell, this.words(r, c));
         draw("rect", { x, y, width: wide, height: high }, cell);
         if (kind === "free") drawLine(cell, x, y + high, x + wide, y);
@@ -78,6 +82,17 @@ class Packing {
       });
     });
     this.mark();
+  }
+
+  /** The width of each column, all alike; on a projector as wide as its longest word, whole, in a type that fits. */
+  columns(room, em) {
+    const n = this.n + 1, most = 0.92 * em;
+    if (!this.isPresent) return { widths: Array(n).fill(Math.max(3.1 * em, room / n)), size: most };
+    const needed = (size) => Array.from({ length: n }, (_, c) => Math.max(2 * em, 0.5 * em
+      + Math.max(...this.rows.map(({ cells, only }) => textWidth([...cells, only ?? ""][c] ?? "", monoFont(size))))));
+    const size = [most, 0.84 * em, LEAST * em].find((size) => sum(needed(size)) <= room) ?? LEAST * em;
+    const widths = needed(size), more = Math.max(0, room - sum(widths)) / n;
+    return { widths: widths.map((width) => width + more), size };
   }
 
   words(r, c) {
@@ -96,12 +111,12 @@ class Packing {
 
   /** Every place of every row as a small square: full where it teaches something, hollow where it does not. */
   maps() {
-    const width = this.aside.clientWidth, em = emOf(this.root);
-    if (!width) return;
+    const em = emOf(this.root), width = this.aside.clientWidth / (this.isPresent ? 2 : 1) - (this.isPresent ? em : 0);
+    if (!this.aside.clientWidth) return;
     const padded = this.lengths.padded.map((used) => Array.from({ length: this.n }, (_, c) => c < used));
     const all = { packed: this.rows.map((row) => row.counted), padded };
     const step = Math.min((width - 2) / this.n,
-      Math.max(2.5, (this.height - 5 * em) / (all.packed.length + padded.length)), 12);
+      Math.max(2.5, (this.height - 5 * em) / (all.packed.length + padded.length)), this.isPresent ? em : 12);
     for (const [name, caption, svg] of this.small) {
       caption.textContent = this.text[name];
       sized(svg, width, step * all[name].length + 2, this.text[name]);

@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
-from core.app.state import Run, prompts
+from core.app.state import Run, prompts, reader
 from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, percent, readable
 from core.learning import packing, teacher_forcing
@@ -98,7 +98,7 @@ def _header(page: Lesson, run: Run, rows: Rows, padded: list[int], at: int) -> d
             | {"packed": page.label("packing_map_packed", used=readable(100 * (1 - rows.wasted))),
                "padded": page.label("packing_map_padded", used=readable(100 * (1 - wasted(padded, n))))})
     return {"n": n, "rows": cells, "lengths": {"padded": padded}, "picked": list(divmod(at, n)),
-            "height": chart_height(20), "text": text}
+            "height": chart_height(20), "text": text, "present": reader.present()}
 
 
 def _lines(page: Lesson, documents: list[list[int]], rows: Rows, padded: list[int], n: int) -> list[tuple[str, str]]:
