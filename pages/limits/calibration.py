@@ -132,7 +132,8 @@ def draw(page: Lesson, run: Run) -> Reading:
     title = page.label("calibration_title", source=name, ece=percent(given.calibration.expected_error),
                        chance=percent(given.usual_chance), verdict=page.label(given.verdict))
     score = page.label("log_losses", model=readable(given.log_loss), blind=readable(blind.log_loss))
-    st.markdown(f"**{title}**" if reader.present() else f"**{title}** {score}")
+    with st.container(key=f"{PREFIX}headline"):
+        st.markdown(f"**{title}**" if reader.present() else f"**{title}** {score}")
     left, right, third = st.container(key=f"{PREFIX}diagrams").columns(3, gap="medium", vertical_alignment="bottom")
     with left:
         _diagram(page, given, "given", source=name)

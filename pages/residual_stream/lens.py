@@ -86,7 +86,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         st.caption(page.label("caption_target", token=code(run.tokenizer.visible(target))))
         show(figures.probability_by_layer(to_numpy(followed), ranks.cpu().numpy(), short_depth_names(page, n_layers),
                                           (page.label("axis_target"), page.label("axis_rank")), reader.theme(),
-                                          reader.scale(), 95 if reader.present() else 120), "target")
+                                          reader.scale(), 145 if reader.present() else 120), "target")
     return Reading(_lines(page, run, to_numpy(logits[depth]), target), _question(page, run, reading),
                    [contributions.logit_lens, contributions.read_lens, contributions.follow_token],
                    {"logit_lens.csv": lambda: _table(run, reading)}, ".residual-lens canvas", title)
@@ -111,9 +111,9 @@ def _grid(page: Lesson, run: Run, reading: LensReading, depth: int, title: str) 
         to_numpy(reading.probs), texts=np.vectorize(visible, otypes=[str])(ids), marks=ids == right,
         row_labels=depth_names(page, n_layers), column_labels=run.tokens, legend=page.label("legend_lens"),
         reading=page.label("reading_lens"), twin=unmarked(title), theme=reader.theme(),
-        picked=(depth, reader.selection().position), limits=(0.0, 1.0), least_column=round(66 * scale),
-        least_row=round(16 * scale), rows_scroll=n_layers > SEEN_WHOLE, height=290, most_height=520,
-        fit=screen_taken(30), present=reader.present())
+        picked=(depth, reader.selection().position), limits=(0.0, 1.0),
+        least_column=round((80 if reader.present() else 66) * scale), least_row=round(16 * scale),
+        rows_scroll=n_layers > SEEN_WHOLE, height=290, most_height=520, fit=screen_taken(30), present=reader.present())
     header |= {"slider": (page.label("depth_slider"), page.label("depth_help")),
                "titles": (page.words.labels["title_lens"], page.words.labels["title_lens_end"])}
     _lens(key=GRID, data=pack(header, arrays), height="content",

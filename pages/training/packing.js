@@ -8,8 +8,8 @@ const LEAST = 0.76;        // em, of the type of a word on a projector
 const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
 
 // header: n; present; rows [{cells [text], only (text of the target behind the last place), counted [bool], documents
-// [number, −1 for end of text], first [bool]}]; lengths {packed [[bool]], padded [number]}; picked [row, place]; height (px);
-// text (labels: reads, ignored, only, packed, padded, row).
+// [number, −1 for end of text], first [bool]}]; lengths {packed [[bool]], padded [number]}; picked [row, place]; height
+// (px); text (labels: reads, ignored, only, packed, padded, row).
 class Packing {
   constructor(root) {
     this.root = root;
@@ -69,7 +69,8 @@ class Packing {
       return texts.map((text, c) => {
         const only = c === this.n, kind = only ? "only" : !row.counted[c] ? "free" : row.documents[c] < 0 ? "end"
           : row.documents[c] % 2 ? "odd" : "even";
-        const wide = widths[c], x = left + starts[c] + (only ? 0.4 * em : 0), cell = draw("g", { class: `cell ${kind}` }, this.svg);
+        const wide = widths[c], x = left + starts[c] + (only ? 0.4 * em : 0);
+        const cell = draw("g", { class: `cell ${kind}` }, this.svg);
         if (!only) draw("title", {}, cell, this.words(r, c));
         draw("rect", { x, y, width: wide, height: high }, cell);
         if (kind === "free") drawLine(cell, x, y + high, x + wide, y);

@@ -40,7 +40,7 @@ STAGES = ("demonstrations", "comparisons", "reinforcement")
 N_RECORDS = tuning.ROUND // tuning.EVERY + 1 + (rlhf.REWARD_STEPS + rlhf.STEPS) // rlhf.EVERY      # of all stages
 KEY = f"{PREFIX}rlhf_picture"
 MEASURES = ("reward", "value")          # of a policy's texts
-KL_HEIGHT = 75                          # px
+KL_HEIGHT = 95                          # px
 SHARPNESS = 0.5                         # β of the question
 # how far the rule's value has moved over how far the reward has risen, between the options of the question
 LIMITS = (-0.1, 0.1, 0.9)
@@ -153,7 +153,8 @@ def _picture(page: Lesson, running: str) -> None:
     """Draw the stages, and below them the picked one; the one at work, while the reader's own run goes on."""
     outcome, _ = shown()
     stage = running or read("rlhf_stage")
-    st.markdown(f"**{_title(page, outcome)}**")
+    with st.container(key=f"{PREFIX}headline"):
+        st.markdown(f"**{_title(page, outcome)}**")
     with st.container(key=KEY):
         if not reader.present():        # a projector has room for the picked stage: its curve and its texts
             cards.draw(_cards(page, outcome, stage, running), "rlhf_stages")
@@ -295,7 +296,7 @@ def _over_steps(page: Lesson, records: Sequence[PolicyStep], which: Sequence[str
     drawn = {line: (steps, [getattr(record, line) for record in records]) for line in which}
     values = [0.0, *(value for _, ys in drawn.values() for value in ys)]
     show_curve(page, f"rlhf_{which[0]}", "policy_line", drawn, Axis(page.label("axis_steps"), (0, rlhf.STEPS)),
-               Axis(page.label("axis_score") if reader.present() else "",
+               Axis(page.label("axis_policy_kl" if "kl" in which else "axis_score"),
                     (math.floor(min(values)), math.ceil(max(1.0, *values)))), height, changes={at: ""},
                points=len(steps) == 1)
 
