@@ -249,13 +249,13 @@ def alike_by_depth(cosines: np.ndarray, names: Sequence[str], nearest: Mapping[s
 
 def vocabulary_map(coordinates: np.ndarray, ids: Sequence[int], tokens: Sequence[str], kinds: Sequence[str],
                    named: Sequence[int], picked: int | None, axis_titles: Sequence[str],
-                   theme: str, scale: float, height: int, flat: bool = False) -> go.Figure:
-    """n tokens as points, coordinates (n, 2 or 3), in a WebGL trace for each kind, since points with one common look
-    are drawn faster. The tooltip has the token and its id, which is also the customdata. An axis without a title has no
-    numbers.
+                   theme: str, scale: float, height: int) -> go.Figure:
+    """n tokens as points, coordinates (n, 2 or 3), in a trace for each kind, since points with one common look are
+    drawn faster; in a plane as SVG, since Plotly's WebGL of a plane is compiled in the browser, which the app's policy
+    for scripts forbids, and many a school's machine has no WebGL. The tooltip has the token and its id, which is also
+    the customdata. An axis without a title has no numbers.
 
-    named: rows with a name on the map; picked: the row with a framed name, None if it is not on the map; flat: in two
-    dimensions as SVG, for a browser without WebGL.
+    named: rows with a name on the map; picked: the row with a framed name, None if it is not on the map.
     """
     import plotly.graph_objects as go  # takes half a second, which only readers of the map pay
 
@@ -264,7 +264,7 @@ def vocabulary_map(coordinates: np.ndarray, ids: Sequence[int], tokens: Sequence
     solid, of_kind, ids = coordinates.shape[1] == 3, np.array(kinds), np.asarray(ids)
     tokens = [html.escape(token, quote=False) for token in tokens]      # plotly reads text as HTML
     hover = np.array([f"{token}<br>{i}" for i, token in zip(ids, tokens)])
-    trace, traces = go.Scatter3d if solid else go.Scatter if flat else go.Scattergl, []
+    trace, traces = go.Scatter3d if solid else go.Scatter, []
     for kind in (kind for kind in KINDS if kind in kinds):
         rows = of_kind == kind
         marker = dict(color=colour(_MEANINGS[kind], theme, "ink"), symbol=_SYMBOLS[kind], opacity=0.55,

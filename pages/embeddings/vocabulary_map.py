@@ -38,7 +38,7 @@ from pages.embeddings.shared import (
 N_NAMED = 8
 KEPT = (10, 50, 90)     # per cent of the variance: the limits between the answers
 N_MAPPED, N_MOVES, PERPLEXITY = 1000, 300, 20.0     # of the map by t-SNE: some seconds on one core
-MOST_DRAWN, MOST_FLAT = 20_000, 5_000       # points of a map, with and without WebGL: a browser draws more with delay
+MOST_DRAWN = {2: 5_000, 3: 20_000}      # points of a map by its axes: a browser draws more with delay
 FLAT = f"{PREFIX}flat"      # of this session: its browser has no WebGL
 N_KEPT = 10             # neighbours of each word by which a map is measured
 LEAST_MAPPED = 3 * round(PERPLEXITY)      # words that t-SNE needs at least
@@ -86,7 +86,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         token_id = word(page, run)
         kind = choice(page, "dimensions")
-        is_flat = _without_webgl()
+        is_flat = kind == "3" and _without_webgl()
         legend = st.container(width="stretch")
     if kind == "tsne" and space.kinds.count("word") <= LEAST_MAPPED:
         return cannot(page.label("tsne_no_words"))
@@ -100,11 +100,11 @@ def draw(page: Lesson, run: Run) -> Reading:
             if i in at][:N_NAMED]
     figure = figures.vocabulary_map(view.places, view.ids, [space.names[i] for i in view.ids],
                                     [space.kinds[i] for i in view.ids], [at[i] for i in near], at.get(token_id),
-                                    view.axes, **look(noted=60), flat=is_flat)
+                                    view.axes, **look(noted=60))
     with st.container(key=f"{PREFIX}map"):
         st.plotly_chart(figure, theme=None, key=f"{PREFIX}map_chart", on_select=lambda: _pick(run),
                         selection_mode="points", config=PLOTLY, width="stretch")
-    page.note(f"{page.label('map_flat')} {view.note}" if is_flat and kind == "3" else view.note)
+    page.note(f"{page.label('map_flat')} {view.note}" if is_flat else view.note)
     functions = [tsne.gradient, tsne.tsne] if kind == "tsne" else [embeddings.principal_axes, embeddings.Projection]
     lines = (_neighbour_lines(page, view) if kind == "tsne" else
              _axis_lines(page, space, token_id, 2 if is_flat else int(kind)))
@@ -128,10 +128,9 @@ def _principal(page: Lesson, space: Space, token_id: int, k: int) -> Map:
     note = (page.label("map_lost", kept=readable(100 * kept), lost=readable(100 * (1 - kept)))
             + (f" {page.label('map_rank', rank=readable(rank))}" if (rank := _spearman(space)) is not None else ""))
     ids = list(range(len(space.names)))
-    most = MOST_FLAT if st.session_state.get(FLAT) else MOST_DRAWN
-    if len(ids) > most:
+    if len(ids) > MOST_DRAWN[k]:
         near = embeddings.nearest(embeddings.similarity(space.E, space.E[token_id])).tolist()[:N_NAMED + 1]
-        ids = sorted({*ids[::math.ceil(len(ids) / most)], token_id, *near})
+        ids = sorted({*ids[::math.ceil(len(ids) / MOST_DRAWN[k])], token_id, *near})
         note = f"{page.label('map_thinned', shown=len(ids))} {note}"
     return Map(ids, space.places.numpy()[ids, :k], axes, title, note, kept)
 

@@ -162,8 +162,8 @@ def _diagram(page: Lesson, result: Predictions, name: str, **values: str) -> Non
         error = percent(round(calibration.expected_error, 12))      # free of rounding
         st.markdown(page.label("ece", caption=page.label(f"caption_{name}", **values), n=calibration.n,
                                ece=error, chance=percent(result.chance.mean())))
-        show(figures.reliability(calibration, titles, **look(190)), name)
-        show(figures.counts(calibration, titles, **look(90)), f"{name}_counts")
+        show(figures.reliability(calibration, titles, **look(190, presenting=190)), name)
+        show(figures.counts(calibration, titles, **look(90, presenting=90)), f"{name}_counts")
 
 
 def _counts_alone(page: Lesson, result: Predictions) -> None:

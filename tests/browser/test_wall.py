@@ -104,9 +104,8 @@ def test_the_lists_of_fill_in_the_blank_show_their_values(open_page):
         assert value.evaluate("(value) => value.scrollHeight <= value.clientHeight + 2"), value.inner_text()
 
 
-def test_the_map_of_the_vocabulary_needs_no_webgl(open_page):
+def test_the_map_of_the_vocabulary_needs_webgl_for_its_third_axis_alone(open_page):
     page = open_page("models", **WIDE)
-    page.add_init_script(NO_WEBGL)
     origin = page.url.rpartition("/")[0]
     page.goto(f"{origin}/embeddings?embeddings_view=map&ask=false")
     settle(page)
@@ -115,6 +114,7 @@ def test_the_map_of_the_vocabulary_needs_no_webgl(open_page):
     expect(page.get_by_text("WebGL is not supported")).to_have_count(0)
     points.nth(500).click(force=True)       # another point may lie over it
     page.wait_for_url("**embeddings_word=**")
+    page.add_init_script(NO_WEBGL)
     page.goto(f"{origin}/embeddings?embeddings_view=map&embeddings_dimensions=3&ask=false")
     settle(page)
     expect(page.get_by_text("two axes are drawn")).to_be_visible()

@@ -229,7 +229,7 @@ def test_the_cosine_formula_holds_on_a_calculator():
 def test_the_map_holds_every_token_and_says_its_share():
     at = opened("map", word="king")
     spec = json.loads(at.get("plotly_chart")[0].proto.spec)
-    assert {trace["type"] for trace in spec["data"]} == {"scattergl"}
+    assert {trace["type"] for trace in spec["data"]} == {"scatter"}
     assert (sorted(int(text.rsplit("<br>", 1)[1]) for trace in spec["data"] for text in trace["text"])
             == list(range(len(matrix()))))
     _, singular, _ = np.linalg.svd(matrix() - matrix().mean(0), full_matrices=False)
