@@ -30,7 +30,7 @@ MOST_TOKENS = 2_400        # read of a source
 TEXTS, TOKENS = 40, 60     # samples of the control, and tokens of each
 FEW_TEXTS, FEW_TOKENS = 24, 24     # the same for the question
 ALL = MOST_TOKENS + TEXTS * TOKENS + FEW_TEXTS * FEW_TOKENS        # tokens
-PRESENTED = 285            # px of a chart on a projector
+PRESENTED = 275            # px of a chart on a projector
 LEAST_TOKENS = 12          # of a text of a large model
 SMALL = 0.005              # in the question, a smaller gap between mean confidence and share right counts as none
 
