@@ -215,7 +215,7 @@ def even_the_token_that_matters_least_leaves_a_trace(page: Page) -> None:
     charts = [page.locator(f".st-key-limits_context_{name} .mark-symbol path") for name in ("kl", "cosine")]
     n = len(opening().token_ids) - 1
     assert [chart.count() for chart in charts] == [n, n]
-    said = page.get_by_text(re.compile("differ, rounded to 16 bits")).first.inner_text()
+    said = page.get_by_text(re.compile("differ in 16 bits")).first.inner_text()
     changed, d = map(int, re.search(r"least (\d+) of the (\d+) numbers", said).groups())
     assert d == opening().model.config.d_model and d / 2 < changed <= d
     page.get_by_role("radio", name="Read it off").or_(page.get_by_role("button", name="Read it off")).first.click()
