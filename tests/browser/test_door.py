@@ -79,6 +79,18 @@ def test_a_page_loads_nothing_that_its_policy_forbids(watched: Page, server: Ser
     assert watched.evaluate("violations.splice(0)") == []
 
 
+@pytest.mark.parametrize("dimensions", ["2", "3"])
+def test_the_map_of_the_vocabulary_is_drawn_under_the_policy(watched: Page, server: Server, dimensions: str):
+    """The one picture of Plotly, whose WebGL of a plane is text that runs as code."""
+    settings = f"embeddings_view=map&embeddings_dimensions={dimensions}"
+    go_to(watched, f"{server.url}/{catalogue.url_path('embeddings')}?{settings}")
+    watched.locator(".st-key-embeddings_map").locator({"2": "path.point", "3": ".gl-container canvas"}[dimensions]
+                                                      ).first.wait_for()
+    settle(watched)
+    rest(watched)
+    assert watched.evaluate("violations.splice(0)") == []
+
+
 def test_a_page_may_not_load_from_elsewhere_nor_run_text_as_code(watched: Page):
     watched.evaluate("() => { document.body.append(Object.assign(new Image(), {src: "
                      "'http://elsewhere.example/x.png'})); }")

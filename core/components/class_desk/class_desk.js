@@ -42,6 +42,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
   root.desk ??= new Desk(root);
   root.desk.tell = setTriggerValue;
   root.desk.receive(data);
+  // a desk that is left would hear the second device's wishes beside the one that comes
+  return () => { root.desk?.close(); root.desk = null; root.replaceChildren(); };
 }
 
 export class Desk {
@@ -82,6 +84,12 @@ export class Desk {
       this.dialog?.hear(shown);
       this.showOwn(shown);
     });
+  }
+
+  close() {
+    this.quiet?.();
+    clearInterval(this.following);
+    this.dialog?.close();
   }
 
   /** As before, where the page was loaded anew. */

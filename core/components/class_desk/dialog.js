@@ -16,7 +16,8 @@ export class DeskDialog {
     this.node.onclose = () => this.clear();
     this.node.onkeydown = (event) => event.stopPropagation();      // the page's own keys would take the letters
     // wherever the focus is: a presenter's keys would take it
-    document.addEventListener("keydown", (event) => this.closeBy(event), true);
+    this.pressed = (event) => this.closeBy(event);
+    document.addEventListener("keydown", this.pressed, true);
     this.head = make("header", "head", this.node);
     this.title = make("h2", "", this.head, desk.text.desk_title);
     this.tabs = make("div", "tabs", this.head);
@@ -31,6 +32,11 @@ export class DeskDialog {
     if (event.key !== "Escape" || !this.node.open) return;
     event.preventDefault();
     event.stopImmediatePropagation();
+    this.node.close();
+  }
+
+  close() {
+    document.removeEventListener("keydown", this.pressed, true);
     this.node.close();
   }
 

@@ -133,7 +133,7 @@ def the_reward_rises_while_the_rule_falls(page: Page) -> None:
     kept = json.loads((DATA / "rlhf_runs.json").read_text())["policies"]["0.0"]
     heard = page.locator(".st-key-training_rlhf_reward [aria-label^='steps: ']").evaluate_all(
         "(marks) => marks.map((mark) => mark.ariaLabel.replace('−', '-'))")
-    found = [re.match(r"steps: ([\d,]+); y: (-?[\d.]+); +(?:line)?: ([^;]+)", said) for said in heard]
+    found = [re.match(r"steps: ([\d,]+); [^:;]*: (-?[\d.]+); +(?:line)?: ([^;]+)", said) for said in heard]
     ends = {match[3]: float(match[2]) for match in found if match and match[1] == "60"}
     reward, rule = ends["reward model r"], ends["the rule"]
     assert (reward, rule) == pytest.approx((kept[-1]["reward"], kept[-1]["value"]), abs=0.02)
