@@ -31,10 +31,15 @@ def _pages(names: tuple[tuple[str, str], ...]) -> tuple:
                  for page, title in names)
 
 
-def draw() -> None:
-    """Draw the row, a fragment: following a link opens its page with the same prompt and selection."""
+def draw(*, is_hidden: bool) -> None:
+    """Draw the row, a fragment: following a link opens its page with the same prompt and selection.
+
+    Its place is kept where it is hidden: else all that follows has another one in present mode, and a fragment that
+    still runs for the page before draws the prompt a second time.
+    """
     with st.container(key="navigation"):
-        fragment(_row)()
+        if not is_hidden:
+            fragment(_row)()
 
 
 def _row() -> None:

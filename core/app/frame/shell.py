@@ -34,14 +34,12 @@ def draw() -> None:
     fragments.begin_all()
     with guard():
         reader.begin()
-    is_alone = reader.present() or reader.looks_on()
     page = st.navigation(navigation.pages(), position="hidden")
     model_choice.enter(page.url_path)
     with guard():
         address.open_page()
         page_style.inject()
-        if not is_alone:
-            navigation.draw()
+        navigation.draw(is_hidden=reader.present() or reader.looks_on())
         if not reader.looks_on():
             prompt_bar.draw()
     with guard():

@@ -560,3 +560,15 @@ def assert_no_path(at: AppTest, root: Path) -> None:
     shown = " ".join(unmarked(str(each.value)) for kind in (at.markdown, at.warning, at.caption, at.error)
                      for each in kind)
     assert [part for part in ("a school", root.name, "/tmp/", "damaged/") if part in shown] == []
+
+
+def place_of_the_prompt(**query: str) -> int:
+    """The place of the part of the page that holds the prompt."""
+    at = open_at("heads", **query)
+    return next(place for place, part in at.main.children.items()
+                if any(getattr(element, "key", "") == "prompt" for element in part))
+
+
+def test_present_mode_leaves_the_parts_of_the_page_in_their_places():
+    """Else a fragment that still runs for the page before would draw the prompt a second time."""
+    assert place_of_the_prompt() == place_of_the_prompt(present="true")
