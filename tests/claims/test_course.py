@@ -6,9 +6,12 @@ from core.analysis.stream_and_heads import head_statistics
 from core.app.base import prose
 from core.app.frame import class_plan
 from core.app.frame.own_class import Step
+from core.learning.memory_tasks import Rewriting
 from core.model.generation import generate
 from core.model.sampling import SamplingConfig
+from pages.attention import averages
 from pages.generation import strategies
+from pages.recurrence import recorded
 from tests.claims import CLAIMS, claims
 from tests.claims.passes import experiment, prompt_of, run
 
@@ -185,3 +188,15 @@ def test_with_one_vector_for_both_two_words_give_each_other_the_same_score():
     there, settings = prompt_of(experiment("course", "roles")), experiment("course", "roles").settings
     keys = there.trace.blocks[settings["layer"]].K[settings["head"]].double()
     assert torch.allclose(keys @ keys.T, (keys @ keys.T).T) and right("roles") == "The same"
+
+
+def test_without_feed_forward_parts_the_tokens_become_more_alike():
+    lines = averages.alike(prompt_of(experiment("course", "averages")))
+    assert lines["without"][-1] > max(lines["without"][0], lines["whole"][-1])
+    assert right("averages") == "They become more alike"
+
+
+def test_one_vector_holds_a_long_sentence_worse_than_a_short_one():
+    [record] = recorded.rewriting_run(Rewriting("copy", 12), 64, 0)[-1:]
+    accuracy = record.accuracy["bottleneck"]
+    assert accuracy[-1] < accuracy[0] - 0.2 and right("bottleneck") == "More and more words are wrong"
