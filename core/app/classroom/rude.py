@@ -1,6 +1,6 @@
-"""What a wall shows before a teacher has looked at it, of the words that a class has written: plain English ones that
-can hurt nobody. Rude ones wait at the end of the teacher's list, and are not ticked with the others. The teacher
-decides all the same: no list knows every language, nor what is meant.
+"""The words of a class that a wall shows before a teacher has looked at them: plain English ones that can hurt nobody.
+Rude ones wait at the end of the teacher's list, and are not ticked with the others. The teacher decides all the same: no
+list knows every language, nor what is meant.
 """
 import functools
 import re

@@ -55,7 +55,7 @@ def _prompt(step: Step) -> str:
 
 
 def _right(step: Step, run: Run) -> dict | None:
-    """What is right, as a tally marks it: what the model finds likeliest next, or one of the options; None: nothing."""
+    """The right answer, as a tally marks it: the token that the model finds likeliest next, or an option; or None."""
     if step.answer == NEXT:
         return class_games.likeliest(run)
     return {"answer": int(step.answer) - 1, "seen": True} if step.answer else None

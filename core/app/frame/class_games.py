@@ -43,7 +43,7 @@ def next_words(run: Run, text: str, words: Sequence[str]) -> dict:
 
 
 def likeliest(run: Run) -> dict | None:
-    """What a tally of next words has of the model: answer, the likeliest token; bars, the first N_BARS as [token, p];
+    """The model's part in a tally of next words: answer, the likeliest token; bars, the first N_BARS as [token, p];
     known, the first MOST_KNOWN, for the words of the class. None for a model that predicts no next token.
     """
     if run.is_encoder or not run.has_head:
@@ -83,7 +83,7 @@ def effects(run: Run) -> np.ndarray:
 
 
 def head_truth(run: Run, about: str, guess: object) -> dict:
-    """What the model says to a class that picks a head to switch off, by its place row by row. candidates: those to
+    """The model's answer to a class that picks a head to switch off, by its place row by row. candidates: those to
     choose from, each {place, block, head, token}, token being what it looks at most from the last position; about,
     answer, block, head, said: the head whose loss changes the next token most, and by how much; own_block, own_head,
     own: the class's own, own "" where it has picked none.

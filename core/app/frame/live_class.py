@@ -144,7 +144,7 @@ def _switch_off(told: object) -> None:
 
 
 def _heads() -> dict:
-    """What the game of switching off heads needs: that it can be played, and, where it was asked for, the answer;
+    """The data of the game of switching off heads: that it can be played, and, where it was asked for, the answer;
     nothing for a model that has too many.
     """
     shown = current()

@@ -47,7 +47,7 @@ class Step:
 
     @property
     def form(self) -> Options | Word:
-        """What phones are offered to answer with."""
+        """The form of answer that phones are offered: the options, or a word."""
         return Options(self.options) if self.options else Word(chance=self.answer == NEXT)
 
 
