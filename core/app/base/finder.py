@@ -42,7 +42,7 @@ def answer(_question: dict) -> bytes:
 
 
 def synonyms() -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
-    """The words of newcomers for what is here: for each line of the text file the phrases, and the ids of what they mean,
+    """Newcomers' words for what is here: for each line of the text file the phrases, and the ids of what they mean,
     the best one first.
     """
     lines = (line.partition(":") for line in prose.load(WORDS).section("synonyms").splitlines())

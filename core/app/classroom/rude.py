@@ -1,6 +1,6 @@
 """The words of a class that a wall shows before a teacher has looked at them: plain English ones that can hurt nobody.
-Rude ones wait at the end of the teacher's list, and are not ticked with the others. The teacher decides all the same: no
-list knows every language, nor what is meant.
+Rude ones wait at the end of the teacher's list, and are not ticked with the others. The teacher decides all the same:
+no list knows every language, nor what is meant.
 """
 import functools
 import re
