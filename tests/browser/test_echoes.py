@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, WebSocketRoute
+from playwright.sync_api import Browser, Locator, Page, WebSocketRoute, expect
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from core.app.base import prose
@@ -61,6 +61,11 @@ TWICE = {
         lambda page: page.locator(".instrument input[type=range]").first.input_value()),
 }
 LATER = "{ const now = Date.now; Date.now = () => now() + 60_000; }"       # a minute goes by
+
+# What waits until the browser is idle waits for `idle()`, and no longer than to its first call.
+BUSY = """() => { const waiting = [], when = window.requestIdleCallback;
+    window.requestIdleCallback = (call) => waiting.push(call); window.waiting = waiting;
+    window.idle = () => { window.requestIdleCallback = when; waiting.splice(0).forEach((call) => call()); }; }"""
 
 
 def kind_of(message: bytes) -> str | None:
@@ -173,3 +178,20 @@ def test_a_hand_that_went_there_twice_stays_there_however_late_the_answers_come(
     settle(page)
     rest(page)
     assert shown(page) == there
+
+
+def test_a_picture_that_is_left_as_it_stands_does_not_call_its_reader_back(reader, server: Server):
+    page, line = reader
+    arrive(page, server, "tokens", "methods")
+    page.evaluate(BUSY)
+    page.get_by_role("button", name="Abwasserbehandlungsanlage").click()
+    page.wait_for_url(re.compile("tokens_example=1"))
+    page.wait_for_function("waiting.length")
+    line.hold()
+    go_to(page, f"{server.url}/tokens?tokens_view=bpe")
+    answer = line.await_answer()
+    page.evaluate("idle()")
+    line.let(answer)
+    line.release()
+    settle(page)
+    expect(page.locator(".rules").first).to_be_visible()

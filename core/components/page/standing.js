@@ -8,18 +8,24 @@ const PATIENCE = 5000;
 //
 // Python then writes the address, and the entry that this makes must be counted: on a slow connection the page's other
 // helpers may still be on their way.
+//
+// Whoever goes back or forward meanwhile leaves this picture, and the one to come says itself that it stands. This
+// signal would carry the left page's settings along and undo the way back.
 export default function ({ parentElement, setTriggerValue }) {
   parentElement.end?.();
   oneEntryADeed();
-  let timer, wait = PATIENCE, done = false;
+  let timer, wait = PATIENCE, done = false, left = false;
   const signal = () => {
     if (done) return;
-    setTriggerValue("stands", true);
+    if (!left) setTriggerValue("stands", true);
+    left = false;
     timer = setTimeout(signal, wait);
     wait *= 2;
   };
+  const leave = () => { left = true; };
+  addEventListener("popstate", leave, true);
   if (window.requestIdleCallback) requestIdleCallback(signal, { timeout: 1000 });
   else setTimeout(signal, 200);
-  parentElement.end = () => { done = true; clearTimeout(timer); };
+  parentElement.end = () => { done = true; clearTimeout(timer); removeEventListener("popstate", leave, true); };
   return parentElement.end;
 }

@@ -1,5 +1,6 @@
 // A question before its picture, or the guess beside the truth: __init__.py says what Python sends and hears.
 import { button, make } from "../lib/dom.js";
+import { toTop } from "../lib/links.js";
 import { keepFree, mounted } from "../lib/view.js";
 import { guessOf } from "./guesses.js";
 import { inline } from "./inline.js";
@@ -47,9 +48,11 @@ class PredictionView {
     button(row, this.labels.never, "", () => { setAsks(false); this.once("never", true); }, "quiet last");
   }
 
-  /** An event that ends the question: what a second press would say is not heard. */
+  /** An event that ends the question: what a second press would say is not heard. The picture begins at the page's top,
+      also where the question was longer than the screen. */
   once(name, value) {
     for (const node of this.root.querySelectorAll("button, input")) node.disabled = true;
+    toTop();
     this.trigger(name, value);
   }
 
