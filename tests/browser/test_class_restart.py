@@ -6,6 +6,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import socket
+from collections.abc import Callable
 from pathlib import Path
 
 from assets.deploy.replicas import HOST, Replicas, free_ports, running
@@ -44,6 +46,35 @@ def test_a_class_in_a_file_goes_on_after_the_server_was_killed(tmp_path: Path):
     finally:
         server.processes[port].kill()
         server.processes[port].wait()
+
+
+def test_a_server_that_is_asked_to_end_ends_the_streams_of_phones_and_wall(tmp_path: Path):
+    (port,) = free_ports(1)
+    server = Replicas(f"http://{HOST}:{port}", "", {}, dict(os.environ), tmp_path)
+    server.start(port)
+    process = server.processes[port]
+    try:
+        server.wait(port)
+        teacher = Teacher(server.url)
+        phone = Phone(server.url, teacher.code)
+        with socket.create_connection((HOST, port)) as half_sent:
+            half_sent.sendall(b"POST /class HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{")
+            assert finished(ended([phone.events, teacher.wall], process.terminate)) == [1, 1]
+            process.wait(60)
+        assert "Traceback" not in (tmp_path / f"replica_{port}.log").read_text()
+    finally:
+        process.kill()
+        process.wait()
+
+
+async def ended(urls: list[str], end: Callable[[], None]) -> list[int]:
+    """How many events came at each address until its stream ended by itself, once all had begun and `end` was called."""
+    async with asyncio.timeout(60), contextlib.AsyncExitStack() as streams:
+        shown = [await streams.enter_async_context(stream(url)) for url in urls]
+        for events in shown:
+            await anext(events)
+        end()
+        return [1 + len([event async for event in events]) for events in shown]
 
 
 @needs_nginx

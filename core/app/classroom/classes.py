@@ -89,6 +89,12 @@ class Classes:
         self.leaving: set[asyncio.Task] = set()
         self._rehearsals: dict[str, asyncio.Task] = {}      # by code
         self._revealed: dict[tuple[str, int], dict] = {}    # (code, version) -> what a revealed question shows
+        self._stops = False                                 # the server ends
+
+    def stop(self) -> None:
+        """End all `events`: the server ends."""
+        self._stops = True
+        self.store.wake()
 
     async def open(self) -> tuple[str, str]:
         """A new class: its code and its key. Raises Full."""
@@ -148,7 +154,7 @@ class Classes:
         async with self.store.changes(code, HEAD, *([ANSWERS] if counts else [])) as news:
             last, mine = None, await self._mine(code, voter)
             async with _Presence(self, code, voter or WALL):
-                while True:
+                while not self._stops:
                     try:
                         seen = await self.seen(code, counts=counts)
                     except NoClass:

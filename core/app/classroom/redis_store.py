@@ -172,6 +172,9 @@ class RedisStore:
         async with self._ears.listen(code, wanted) as news:
             yield news
 
+    def wake(self) -> None:
+        self._ears.wake()
+
     async def close(self) -> None:
         if self._listening:
             self._listening.cancel()
@@ -186,8 +189,7 @@ class RedisStore:
             with contextlib.suppress(RedisError, OSError):
                 async with self._data.pubsub(ignore_subscribe_messages=True) as channel:
                     await channel.subscribe(_NEWS)
-                    for code in self._ears.codes():
-                        self._ears.tell(code, HEAD)
+                    self._ears.wake()
                     while True:
                         message = await channel.get_message(timeout=_SECONDS)
                         if message:

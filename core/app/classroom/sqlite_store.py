@@ -101,6 +101,9 @@ class SqliteStore:
     def changes(self, code: str, *wanted: str) -> AbstractAsyncContextManager[News]:
         return self._ears.listen(code, wanted)
 
+    def wake(self) -> None:
+        self._ears.wake()
+
     async def close(self) -> None:
         self._data.close()
 

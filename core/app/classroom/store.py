@@ -82,6 +82,9 @@ class Store(Protocol):
     def changes(self, code: str, *wanted: str) -> AbstractAsyncContextManager[News]:
         """News of the changes that are wanted, of HEAD and ANSWERS, as long as the block runs."""
 
+    def wake(self) -> None:
+        """Let all in this process that wait for news look again."""
+
     async def close(self) -> None:
         """Let go of what it holds."""
 
@@ -103,6 +106,11 @@ class Ears:
         """Pass a change on."""
         for news in self._heard.get(code, ()):
             news.add(what)
+
+    def wake(self) -> None:
+        """As `Store.wake`."""
+        for code in self.codes():
+            self.tell(code, HEAD)
 
     @asynccontextmanager
     async def listen(self, code: str, wanted: Collection[str]) -> AsyncIterator[News]:

@@ -17,6 +17,7 @@ Nothing of an answer is written to a log.
 """
 from __future__ import annotations
 
+import asyncio
 import functools
 import json
 import logging
@@ -40,6 +41,7 @@ from core.app.server.shares import network
 
 LOG = logging.getLogger(__name__)
 MOST_ANSWER_BYTES = 2_000
+BODY_SECONDS = 5                    # in which what is posted has come: a server that ends waits for it
 MOST_CONNECTIONS = 3_000
 # Codes that do not exist, from one address, behind which a school may stand; and of all addresses together. Who comes
 # from where more were tried waits for a turn.
@@ -57,6 +59,11 @@ T = TypeVar("T")
 def classes() -> Classes:
     """The classes of this process's event loop."""
     return Classes(stores.of(deployment.current().classes))
+
+
+def stop() -> None:
+    """End what is sent to phones and walls: the server ends, and they ask again where another takes its place."""
+    classes().stop()
 
 
 def routes() -> list[Route]:
@@ -90,6 +97,8 @@ def _answered(endpoint: Callable[[Request], Awaitable[Response]]) -> Callable[[R
             return _refused(400)
         except TooMany:
             return _refused(429)
+        except TimeoutError:
+            return _refused(408)
         except (Full, Unreachable):
             return _refused(503)
     return answer
@@ -200,10 +209,11 @@ def _address(request: Request) -> str:
 
 async def _body(request: Request, most: int) -> dict:
     body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > most:
-            raise Refused("that is too long")
+    async with asyncio.timeout(BODY_SECONDS):
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > most:
+                raise Refused("that is too long")
     told = json.loads(bytes(body) or b"{}")
     if not isinstance(told, dict):
         raise Refused("an object was expected")
