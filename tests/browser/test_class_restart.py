@@ -68,7 +68,7 @@ def test_a_server_that_is_asked_to_end_ends_the_streams_of_phones_and_wall(tmp_p
 
 
 async def ended(urls: list[str], end: Callable[[], None]) -> list[int]:
-    """How many events came at each address until its stream ended by itself, once all had begun and `end` was called."""
+    """How many events came at each address until its stream ended; all had begun when `end` was called."""
     async with asyncio.timeout(60), contextlib.AsyncExitStack() as streams:
         shown = [await streams.enter_async_context(stream(url)) for url in urls]
         for events in shown:

@@ -7,7 +7,7 @@ import { binOf, csvOf } from "../../core/components/class_desk/report.js";
 import { mostWrong, mostWrongWord, percent, plain } from "../../core/components/class_tally/tally.js";
 import { majority, rightShares } from "../../core/components/class_wall/wall.js";
 import { masked } from "../../core/components/class_wall/words.js";
-import { Outbox, phoneOf } from "../../core/components/phone/connection.js";
+import { Outbox, phoneOf, storageOf } from "../../core/components/phone/connection.js";
 
 class Storage {
   constructor() { this.kept = new Map(); }
@@ -87,6 +87,15 @@ test("a browser that keeps nothing answers all the same", async () => {
   await box.try();
   assert.deepEqual(told.at(-1), ["kept", 0]);
   assert.match(phoneOf(FULL), /^[0-9a-f]{32}$/);
+});
+
+test("a page whose browser lets it keep nothing keeps its number itself", () => {
+  const closed = { get localStorage() { throw new DOMException("Access is denied", "SecurityError"); } };
+  const storage = storageOf(closed), phone = phoneOf(storage);
+  assert.equal(phoneOf(storage), phone);
+  storage.removeItem("transformer-phone");
+  assert.notEqual(phoneOf(storage), phone);
+  assert.equal(storageOf({ localStorage: FULL }), FULL);
 });
 
 test("a browser draws its number once", () => {

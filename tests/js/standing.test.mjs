@@ -6,8 +6,9 @@ import signalWhenItStands from "../../core/components/page/standing.js";
 test("each picture that is drawn is told of once, the last one again while nobody hears of it", (context) => {
   context.mock.timers.enable({ apis: ["setTimeout"] });
   globalThis.window = {};
-  const heard = new Set();
-  globalThis.addEventListener = (kind) => heard.add(kind);
+  const heard = new Map(), go = (kind) => heard.get(kind).forEach((call) => call());
+  globalThis.addEventListener = (kind, call) => heard.set(kind, [...heard.get(kind) ?? [], call]);
+  globalThis.removeEventListener = (kind, call) => heard.set(kind, heard.get(kind).filter((each) => each !== call));
   globalThis.history = { pushState() {}, replaceState() {} };
   const parentElement = {}, sent = [];
   const draw = (picture) =>
@@ -17,11 +18,18 @@ test("each picture that is drawn is told of once, the last one again while nobod
   draw(2);
   context.mock.timers.tick(1000);
   assert.deepEqual(sent, [[2, "stands", true]]);
-  const end = draw(3);
+  draw(3);
   context.mock.timers.tick(1000);
   context.mock.timers.tick(5000);
   assert.deepEqual(sent.map(([picture]) => picture), [2, 3, 3]);
+  draw(4);
+  go("popstate");
+  context.mock.timers.tick(1000);
+  assert.equal(sent.length, 3, "a picture that is left signals nothing until the next one would have come");
+  context.mock.timers.tick(5000);
+  assert.equal(sent.length, 4);
+  const end = draw(5);
   end();
   context.mock.timers.tick(60000);
-  assert.equal(sent.length, 3);
+  assert.equal(sent.length, 4);
 });

@@ -4,7 +4,6 @@ a request may come from anybody who has a key of their own.
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Mapping
 
@@ -15,6 +14,7 @@ WAITING, OPEN, CLOSED, REVEALED, OVER = "waiting", "open", "closed", "revealed",
 MOST_BYTES = 24_000          # of a question, or of what the model says to it
 _MOST_ASK = 1_000            # characters
 MOST_PROMPT = 2_000         # characters
+MOST_NUMBER = 1e30           # an end of a slider; its inverse is the least end of a logarithmic one
 _MOST_TEXT = 200             # characters of an option or a token
 _BLANKS = "\n\t\u00a0\u202f"       # that are no control characters; the last two are spaces that do not break
 _MOST = {"options": 12, "place": 300, "rows": 64, "columns": 64}
@@ -86,7 +86,8 @@ def _cell(offer: Mapping) -> Cell:
 def _number(offer: Mapping) -> Number:
     low, high, step = (float(offer[name]) for name in ("low", "high", "step"))
     log = bool(offer.get("log"))
-    if not (all(map(math.isfinite, (low, high, step))) and low < high and step > 0 and (low > 0 or not log)):
+    if not (all(abs(number) <= MOST_NUMBER for number in (low, high, step)) and low < high and step > 0
+            and (not log or low >= 1 / MOST_NUMBER)):
         raise ValueError("a number lies between two others")
     return Number(low, high, step, _text(offer.get("unit", ""), 20), log)
 

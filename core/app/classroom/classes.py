@@ -19,6 +19,7 @@ from core.app.classroom import asked, codes, rehearsal, tally
 from core.app.classroom.asked import CLOSED, OPEN, OVER, REVEALED, WAITING, Refused
 from core.app.classroom.rude import is_plain, is_rude
 from core.app.classroom.store import ANSWERS, HEAD, Store, Unreachable
+from core.app.classroom.words import plain
 
 HOURS = 6
 QUIET_MINUTES = 45                  # without the teacher's page and any phone, after which a class is over
@@ -34,6 +35,7 @@ SIGNALS = ("reveal", "next", "back", "story", "guess", "heads", "stop")
 MOST_NOTES, MOST_NOTE = 8, 1_000    # of the second device; characters of one
 _TRIES = 20                         # to change a head that others change, too
 WALL = "wall"                       # who is there with a wall, and is no phone
+_PATH = re.compile(r"/(?![/\\])[^\x00-\x1f\x7f]*")       # which a browser cannot take for another server
 _VOTER = re.compile(r"[0-9a-f]{32}")
 
 
@@ -252,7 +254,7 @@ class Classes:
         words = wish.get("words")
         if not isinstance(words, list) or len(words) > MOST_ALLOWED or not all(isinstance(one, str) for one in words):
             raise Refused("words are a list of texts")
-        await self._change(code, lambda head: replace(head, allowed=tuple(map(tally.plain, words))))
+        await self._change(code, lambda head: replace(head, allowed=tuple(map(plain, words))))
 
     async def _words(self, code: str, wish: Mapping) -> dict:
         """All free words that were answered, for the teacher alone: [word, how often, whether it is rude], the most
@@ -267,7 +269,7 @@ class Classes:
     async def _follow(self, code: str, wish: Mapping) -> None:
         """Let phones open {link}, a path of this app; an empty one: none."""
         link = wish.get("link", "")
-        if not isinstance(link, str) or len(link) > MOST_LINK or link and not re.match(r"/(?![/\\])", link):
+        if not isinstance(link, str) or len(link) > MOST_LINK or link and not _PATH.fullmatch(link):
             raise Refused("a link is a path of this app")
         await self._change(code, lambda head: replace(head, follow=link))
 
@@ -404,12 +406,12 @@ def _words(head: Head, answers: Iterable[str]) -> Counter[str]:
     """How often each free word was answered, as words are counted; none where something else was asked for."""
     if not head.asked or head.asked["guess"]["kind"] != "word":
         return Counter()
-    return Counter(tally.plain(json.loads(told)["guess"]) for told in answers)
+    return Counter(plain(json.loads(told)["guess"]) for told in answers)
 
 
 def _allowed(head: Head, words: Iterable[str]) -> set[str]:
     """Those of the words that may be shown; the model's own may."""
-    own = {tally.plain(str(head.model["answer"]).replace("·", " "))} if head.model and "answer" in head.model else set()
+    own = {plain(str(head.model["answer"]))} if head.model and "answer" in head.model else set()
     return own | ({*filter(is_plain, words)} if head.allowed is None else {*head.allowed})
 
 

@@ -8,6 +8,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from core.app.classroom import words
+
 MOST_CHARACTERS = 60      # of a word
 NEAR = 0.1                # of a number's range: a guess so far from the answer is close enough
 
@@ -96,7 +98,8 @@ class Number:
         return self.low
 
     def accept(self, told: object) -> float | None:
-        if isinstance(told, bool) or not isinstance(told, int | float) or not math.isfinite(told):
+        is_number = isinstance(told, int | float) and not isinstance(told, bool)
+        if not is_number or isinstance(told, float) and not math.isfinite(told):
             return None
         return float(min(max(told, self.low), self.high))
 
@@ -125,11 +128,11 @@ class Word:
         return "–"
 
     def accept(self, told: object) -> str | None:
-        text = " ".join(told[:MOST_CHARACTERS].split()) if isinstance(told, str) else ""
+        text = words.readable(told[:MOST_CHARACTERS]) if isinstance(told, str) else ""
         return text.encode(errors="replace").decode() or None
 
     def is_right(self, guess: str, answer: str) -> bool:
-        return guess.casefold() == answer.strip(" ·").casefold()
+        return words.plain(guess) == words.plain(answer)
 
 
 Guess = Options | Place | Cell | Number | Word

@@ -7,6 +7,8 @@ import statistics
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
+from core.app.classroom import words
+
 BINS = 24               # of the histogram of numbers
 MOST_WORDS = 24         # that are told one by one
 
@@ -33,20 +35,11 @@ def of(guess: dict, answers: Iterable[str], allowed: Collection[str] = ()) -> di
 
 
 def words_of(given: Sequence[str], sure: Sequence[int], allowed: Collection[str]) -> dict:
-    """The count of free words; `allowed` are words as `plain` writes them."""
-    counts = Counter(map(plain, given))
+    """The count of free words; `allowed` are words as `words.plain` writes them."""
+    counts = Counter(map(words.plain, given))
     shown = [[word, n] for word, n in counts.most_common() if word in allowed][:MOST_WORDS]
     return {"n": len(given), "words": shown, "other": len(given) - sum(n for _, n in shown),
             "bits": entropy(counts.values()), "sure": round(statistics.fmean(sure)) if sure else None}
-
-
-def plain(word: str) -> str:
-    """A word as words are counted: without spaces around it, and without capitals.
-
-    >>> plain("  Ice   Cream ")
-    'ice cream'
-    """
-    return " ".join(word.split()).casefold()
 
 
 def entropy(counts: Iterable[int]) -> float:

@@ -165,5 +165,10 @@ function byWord(tokens = []) {
   return words;
 }
 
-/** A word as words are counted: as tally.py writes it. */
-export const plain = (word) => word.replaceAll("·", " ").split(/\s+/).filter(Boolean).join(" ").toLowerCase();
+/** A word as words are counted: the rule of core/app/classroom/words.py. */
+export function plain(word) {
+  const typed = word.normalize("NFKC").replace(/[‘’‚‛ʼʹ′`´]/g, "'").replace(/[“”„‟«»″]/g, '"')
+    .replace(/[‐‑‒–—―−]/g, "-").replaceAll("·", " ");
+  return typed.replace(/\p{Cc}/gu, " ").replace(/(?![\u200c\u200d])\p{Cf}/gu, "").split(/\s+/).filter(Boolean).join(" ")
+    .toUpperCase().toLowerCase();
+}

@@ -4,6 +4,17 @@
 const PHONE = "transformer-phone", WAITS = "transformer-answer-";
 const AGAIN = [500, 1000, 2000, 4000];            // ms between two tries, the last again and again
 
+/** Where the browser keeps what a page tells it to; where it does not let pages keep anything, the page itself. */
+export function storageOf(browser) {
+  try {
+    return browser.localStorage;
+  } catch {
+    const kept = new Map();
+    return { getItem: (name) => kept.get(name) ?? null, setItem: (name, text) => kept.set(name, text),
+      removeItem: (name) => kept.delete(name) };
+  }
+}
+
 function stored(storage, name) {
   try {
     return JSON.parse(storage.getItem(name));

@@ -4,7 +4,7 @@ import { showTally } from "../class_tally/tally.js";
 import { button, fill, make, setText } from "../lib/dom.js";
 import { guessOf } from "../prediction/guesses.js";
 import { inline } from "../prediction/inline.js";
-import { Outbox, phoneOf } from "./connection.js";
+import { Outbox, phoneOf, storageOf } from "./connection.js";
 
 const { text, base } = JSON.parse(document.getElementById("told").textContent);
 const root = document.querySelector(".phone");
@@ -14,14 +14,15 @@ const FIT_EVERY = 1000, LEAST_HEIGHT = 200, MOST_HEIGHT = 4000, MOST_WIDTH = 110
 class Phone {
   constructor(code) {
     this.code = code;
-    this.phone = phoneOf(localStorage);
+    const storage = storageOf(window);
+    this.phone = phoneOf(storage);
     this.line = make("header", "line", root);
     make("b", "code", this.line, code);
     this.net = make("span", "net", this.line, text.joining);
     this.net.role = "status";
     this.card = make("section", "card", root);
     this.mine = null;
-    this.outbox = new Outbox({ code, phone: this.phone, address: `${base}/${code}/answer`, storage: localStorage,
+    this.outbox = new Outbox({ code, phone: this.phone, address: `${base}/${code}/answer`, storage,
       told: (state, answer) => this.hear(state, answer) });
     this.connect();
   }

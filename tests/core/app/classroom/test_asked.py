@@ -1,11 +1,12 @@
 """Questions and answers as they come from anybody: taken as they are, or refused."""
 import json
+import math
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.app.classroom import asked
+from core.app.classroom import asked, tally
 from core.app.classroom.asked import Refused
 from core.app.classroom.guesses import Cell, Number, Options, Place, Word
 
@@ -32,7 +33,8 @@ def test_an_answer_that_is_offered_is_kept(form, answer):
 
 @pytest.mark.parametrize(("form", "wrong"), [
     (FORMS[0], 2), (FORMS[0], -1), (FORMS[0], True), (FORMS[0], "ball"), (FORMS[1], 2), (FORMS[2], 6),
-    (FORMS[3], float("nan")), (FORMS[3], "42"), (FORMS[3], None), (FORMS[5], ""), (FORMS[5], "   "), (FORMS[5], 7)])
+    (FORMS[3], float("nan")), (FORMS[3], float("inf")), (FORMS[3], "42"), (FORMS[3], None), (FORMS[5], ""),
+    (FORMS[5], "   "), (FORMS[5], 7)])
 def test_an_answer_that_is_not_offered_is_refused(form, wrong):
     with pytest.raises(Refused):
         asked.answer(form, {"guess": wrong})
@@ -45,6 +47,15 @@ def test_how_sure_somebody_is_belongs_to_a_word_alone():
     assert json.loads(asked.answer(FORMS[0], {"guess": 0, "sure": 50})) == {"guess": 0}
 
 
+def test_a_number_of_any_length_is_an_answer_and_the_counts_of_what_a_slider_may_span_are_finite():
+    assert json.loads(asked.answer(FORMS[3], {"guess": 10 ** 400})) == {"guess": 100.0}
+    most = asked.MOST_NUMBER
+    for low, high, log in ((-most, most, False), (1 / most, most, True)):
+        form = asked.form({"kind": "number", "low": low, "high": high, "step": 1, "log": log})
+        counted = tally.of(form.offer(), [asked.answer(form, {"guess": end}) for end in (low, high)])
+        assert [n for n in counted["counts"] if n] == [1, 1] and math.isfinite(counted["median"])
+
+
 @pytest.mark.parametrize("told", [
     None, [], {"ask": "Which?"}, {"ask": "", "guess": FORMS[0].offer()}, {"ask": 3, "guess": FORMS[0].offer()},
     {"ask": "Which?", "guess": {"kind": "poll"}}, {"ask": "Which?", "guess": {"kind": "options", "texts": ["one"]}},
@@ -54,6 +65,8 @@ def test_how_sure_somebody_is_belongs_to_a_word_alone():
     {"ask": "Which?", "guess": {"kind": "number", "low": 1, "high": 1, "step": 1}},
     {"ask": "Which?", "guess": {"kind": "number", "low": 0, "high": 9, "step": 1, "log": True}},
     {"ask": "Which?", "guess": {"kind": "number", "low": "0", "high": float("inf"), "step": 1}},
+    {"ask": "Which?", "guess": {"kind": "number", "low": -1.7e308, "high": 1.7e308, "step": 1}},
+    {"ask": "Which?", "guess": {"kind": "number", "low": 0, "high": 10 ** 400, "step": 1}},
     {"ask": "Which?", "guess": {"kind": "cell", "rows": [], "columns": ["a"]}}])
 def test_what_is_no_question_is_refused(told):
     with pytest.raises(Refused):

@@ -298,7 +298,7 @@ def test_an_answer_that_makes_no_sense_is_refused(told):
 
 
 @pytest.mark.parametrize("link", ["//evil.example", "https://evil.example", "javascript:alert(1)", "/\\evil.example",
-                                  "heads", 7, "/" + "x" * 9_000])
+                                  "heads", 7, "/" + "x" * 9_000, "/\t/evil.example", "/\n/evil.example", "/heads\x7f"])
 def test_a_link_leads_to_this_app_alone(link):
     async def trial(room):
         with pytest.raises(Refused):

@@ -1,0 +1,32 @@
+"""Words that phones send: what of them can be read, and when two of them are one answer."""
+import unicodedata
+
+# Apostrophes, quotation marks and dashes as a keyboard on a table has them; phones write others by themselves. The
+# space of a token is written ·.
+_PLAIN = str.maketrans({**dict.fromkeys("‘’‚‛ʼʹ′`´", "'"), **dict.fromkeys("“”„‟«»″", '"'),
+                        **dict.fromkeys("‐‑‒–—―−", "-"), "·": " "})
+_JOINERS = "\u200c\u200d"       # invisible, but letters of several scripts and emoji are written with them
+
+
+def readable(text: str) -> str:
+    """The text without control characters and invisible signs, with one space between words; "" where nothing of it
+    can be seen.
+
+    >>> readable("zero\\u200bwidth\\tof\\u202e  this"), readable("\\ufeff\\u200d")
+    ('zerowidth of this', '')
+    """
+    kinds = ((letter, unicodedata.category(letter)) for letter in text)
+    kept = "".join(" " if kind == "Cc" else letter for letter, kind in kinds if kind != "Cf" or letter in _JOINERS)
+    kept = " ".join(kept.split())
+    return kept if kept.strip(f" {_JOINERS}") else ""
+
+
+def plain(word: str) -> str:
+    """A word as words are counted: what is typed on another keyboard, with other capitals or spaces, is one answer.
+
+    core/components/class_tally/tally.js has the same rule.
+
+    >>> plain("  Ice\\u2011Cream "), plain("DON’T"), plain("cafe\\u0301") == plain("Café"), plain("…")
+    ('ice-cream', "don't", True, '...')
+    """
+    return " ".join(readable(unicodedata.normalize("NFKC", word).translate(_PLAIN)).split()).upper().lower()
