@@ -14,7 +14,7 @@ import streamlit as st
 from starlette.middleware import Middleware
 
 from core.app.base import addresses, deployment, scripts
-from core.app.server import class_routes, routes, stopping, streamlit_fixes
+from core.app.server import class_routes, routes, stopping, streamlit_fixes, streams
 from core.app.server.door import Door
 from core.app.server.pace import Paced
 
@@ -24,6 +24,7 @@ ANSWERS = {"heads": "pages.heads.route:answer", "heads_rollout": "pages.heads.ro
            "sparse_patterns": "pages.architectures.cost:answer", "places": "core.app.base.finder:answer"}
 deployment.check()
 streamlit_fixes.apply()
+streams.open_more_files()
 # Read by torch and by numpy, both loaded later: more threads spin against each other as soon as two readers compute at
 # once (numpy's alone took two thirds of the processor time of a page of positions), and give other last digits.
 os.environ.setdefault("OMP_NUM_THREADS", "1")

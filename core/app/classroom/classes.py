@@ -51,6 +51,10 @@ class Full(Exception):
     """No further class or phone is taken now."""
 
 
+class NoRoom(Exception):
+    """The class takes no further phone, until one leaves or the teacher makes room."""
+
+
 @dataclass(frozen=True)
 class Head:
     """What a class is at a moment. key: what is kept of it. question: its number, from 1; 0: none was asked yet.
@@ -141,6 +145,12 @@ class Classes:
         """Whether this phone has joined the class."""
         return is_voter(voter) and await self.store.knows(code, voter)
 
+    async def check_room(self, code: str) -> None:
+        """Raise NoRoom where the class takes no further phone, and NoClass."""
+        await self._head(code)
+        if await self.store.is_full(code):
+            raise NoRoom
+
     async def check_wall(self, code: str, kept: str) -> None:
         """Raise NotAllowed for who does not know what is kept of the key, and NoClass."""
         _, head = await self._head(code)
@@ -179,6 +189,7 @@ class Classes:
             shown |= await self._told(code, version, head)
         if counts:
             shown |= {"signal": head.signal, "notes": head.notes, "rehearses": code in self._rehearsals}
+            shown |= {"full": await self.store.is_full(code)}
             shown |= {"answered": await self.store.count(code, head.question) if head.question else 0,
                       "there": await self.store.there(code, time.time() - PRESENT_SECONDS)}
         return shown
@@ -319,6 +330,13 @@ class Classes:
         _, head = await self._head(code)
         return {"until": head.until}
 
+    async def _sweep(self, code: str, wish: Mapping) -> None:
+        """Forget phones that are not connected to this server, and their answers to the question that is asked now:
+        whoever has the code can invent any number of them.
+        """
+        _, head = await self._head(code)
+        await self.store.keep_only(code, head.question, self._there.get(code, Counter()).keys() - {WALL})
+
     async def _end(self, code: str, wish: Mapping) -> None:
         await self.store.drop(code)
 
@@ -389,7 +407,8 @@ class _Presence:
 ACTIONS = {"ask": Classes._ask, "close": Classes._close, "reopen": Classes._reopen, "reveal": Classes._reveal,
            "allow": Classes._allow, "words": Classes._words, "follow": Classes._follow, "clear": Classes._clear,
            "report": Classes._report, "check": Classes._check,
-           "signal": Classes._signal, "note": Classes._note, "rehearse": Classes._rehearse, "end": Classes._end}
+           "signal": Classes._signal, "note": Classes._note, "rehearse": Classes._rehearse, "sweep": Classes._sweep,
+           "end": Classes._end}
 
 
 def is_voter(voter: object) -> bool:

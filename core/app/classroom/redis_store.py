@@ -54,12 +54,19 @@ if ARGV[4] ~= '0' then
 end
 return 1
 """
-# KEYS: the class, who is there, its answers; ARGV: question, voter, what was told, now, most phones, most answers
-_ANSWER = """
-if redis.call('HGET', KEYS[1], 'takes') ~= ARGV[1] then return 0 end
-if redis.call('ZSCORE', KEYS[2], ARGV[2]) == false and redis.call('ZCARD', KEYS[2]) >= tonumber(ARGV[5]) then
-  return 0
+# Whether one more phone is taken: in a full class those that are gone leave their places.
+_TAKES = """
+local function takes(there, voter, most, gone)
+  if redis.call('ZSCORE', there, voter) then return true end
+  if redis.call('ZCARD', there) >= tonumber(most) then redis.call('ZREMRANGEBYSCORE', there, '-inf', gone) end
+  return redis.call('ZCARD', there) < tonumber(most)
 end
+"""
+# KEYS: the class, who is there, its answers; ARGV: question, voter, what was told, now, most phones, most answers, the
+# time before which phones are gone
+_ANSWER = _TAKES + """
+if redis.call('HGET', KEYS[1], 'takes') ~= ARGV[1] then return 0 end
+if not takes(KEYS[2], ARGV[2], ARGV[5], ARGV[7]) then return 0 end
 local ends = redis.call('HGET', KEYS[1], 'until')
 if redis.call('HEXISTS', KEYS[3], ARGV[2]) == 0 then
   if tonumber(redis.call('HGET', KEYS[1], 'answers') or 0) >= tonumber(ARGV[6]) then return 0 end
@@ -71,14 +78,12 @@ redis.call('EXPIREAT', KEYS[2], ends)
 redis.call('EXPIREAT', KEYS[3], ends)
 return 1
 """
-# KEYS: the class, who is there; ARGV: now, most phones, voters …
-_SEE = """
+# KEYS: the class, who is there; ARGV: now, most phones, the time before which phones are gone, voters …
+_SEE = _TAKES + """
 local ends = redis.call('HGET', KEYS[1], 'until')
 if not ends then return 0 end
-for i = 3, #ARGV do
-  if redis.call('ZSCORE', KEYS[2], ARGV[i]) or redis.call('ZCARD', KEYS[2]) < tonumber(ARGV[2]) then
-    redis.call('ZADD', KEYS[2], ARGV[1], ARGV[i])
-  end
+for i = 4, #ARGV do
+  if takes(KEYS[2], ARGV[i], ARGV[2], ARGV[3]) then redis.call('ZADD', KEYS[2], ARGV[1], ARGV[i]) end
 end
 redis.call('EXPIREAT', KEYS[2], ends)
 return 1
@@ -123,7 +128,8 @@ class RedisStore:
         with _reached():
             is_kept = await self._answer(
                 [_key(code), _key(code, "there"), _key(code, str(question))],
-                [question, voter, told, time.time(), self._bounds.phones, self._bounds.answers])
+                [question, voter, told, now := time.time(), self._bounds.phones, self._bounds.answers,
+                 now - self._bounds.gone])
             if is_kept:
                 await self._tell(code, ANSWERS)
         return bool(is_kept)
@@ -147,7 +153,8 @@ class RedisStore:
 
     async def see(self, code: str, voters: Collection[str], now: float) -> None:
         with _reached():
-            await self._see([_key(code), _key(code, "there")], [now, self._bounds.phones, *voters])
+            await self._see([_key(code), _key(code, "there")],
+                            [now, self._bounds.phones, now - self._bounds.gone, *voters])
             await self._tell(code, ANSWERS)
 
     async def knows(self, code: str, voter: str) -> bool:
@@ -157,6 +164,17 @@ class RedisStore:
     async def there(self, code: str, since: float) -> int:
         with _reached():
             return await self._data.zcount(_key(code, "there"), since, "+inf")
+
+    async def is_full(self, code: str) -> bool:
+        return await self.there(code, time.time() - self._bounds.gone) >= self._bounds.phones
+
+    async def keep_only(self, code: str, question: int, voters: Collection[str]) -> None:
+        with _reached():
+            there = await self._data.zrange(_key(code, "there"), 0, -1)
+            if others := [voter for voter in there if voter not in voters]:
+                await self._data.zrem(_key(code, "there"), *others)
+                await self._data.hdel(_key(code, str(question)), *others)
+            await self._tell(code, ANSWERS)
 
     async def drop(self, code: str) -> None:
         with _reached():

@@ -94,6 +94,19 @@ class SqliteStore:
     async def there(self, code: str, since: float) -> int:
         return self._one("SELECT count(*) FROM there WHERE code = ? AND at > ?", code, since)
 
+    async def is_full(self, code: str) -> bool:
+        return await self.there(code, time.time() - self._bounds.gone) >= self._bounds.phones
+
+    async def keep_only(self, code: str, question: int, voters: Collection[str]) -> None:
+        with self._data:
+            self._data.execute("BEGIN IMMEDIATE")
+            for voter, in self._data.execute("SELECT voter FROM there WHERE code = ?", (code,)).fetchall():
+                if voter not in voters:
+                    self._data.execute("DELETE FROM there WHERE code = ? AND voter = ?", (code, voter))
+                    self._data.execute("DELETE FROM answers WHERE code = ? AND question = ? AND voter = ?",
+                                       (code, question, voter))
+        self._ears.tell(code, ANSWERS)
+
     async def drop(self, code: str) -> None:
         self._forget(code)
         self._ears.tell(code, HEAD)
@@ -112,8 +125,11 @@ class SqliteStore:
 
     def _joins(self, code: str, voter: str, now: float) -> bool:
         """Note that a voter is there. False for one more than a class takes."""
-        return (self._changed("UPDATE there SET at = ? WHERE code = ? AND voter = ?", now, code, voter)
-                or self._one("SELECT count(*) FROM there WHERE code = ?", code) < self._bounds.phones
+        if self._changed("UPDATE there SET at = ? WHERE code = ? AND voter = ?", now, code, voter):
+            return True
+        if self._one("SELECT count(*) FROM there WHERE code = ?", code) >= self._bounds.phones:
+            self._data.execute("DELETE FROM there WHERE code = ? AND at <= ?", (code, now - self._bounds.gone))
+        return (self._one("SELECT count(*) FROM there WHERE code = ?", code) < self._bounds.phones
                 and self._changed("INSERT INTO there VALUES (?, ?, ?)", code, voter, now))
 
     def _forget_old(self) -> None:

@@ -20,11 +20,14 @@ class Unreachable(Exception):
 
 @dataclass(frozen=True)
 class Bounds:
-    """What a store takes at most: classes, phones that answer in one class, answers in one class."""
+    """What a store takes at most: classes, phones that answer in one class, answers in one class. gone: seconds after
+    which a phone that is not seen any more leaves its place in a full class to another.
+    """
 
     classes: int = 300
     phones: int = 400
     answers: int = 10_000
+    gone: float = 600
 
 
 USUAL = Bounds()
@@ -75,6 +78,12 @@ class Store(Protocol):
 
     async def there(self, code: str, since: float) -> int:
         """How many were there since then."""
+
+    async def is_full(self, code: str) -> bool:
+        """Whether the class takes no further phone now."""
+
+    async def keep_only(self, code: str, question: int, voters: Collection[str]) -> None:
+        """Forget all other phones, and what they have answered to this question."""
 
     async def drop(self, code: str) -> None:
         """Forget the class and all of its answers."""

@@ -34,24 +34,25 @@ from starlette.routing import Route
 from core.app.base import addresses, deployment
 from core.app.classroom import codes, stores
 from core.app.classroom.asked import MOST_BYTES, Refused
-from core.app.classroom.classes import Classes, Full, NoClass, NotAllowed, is_voter
+from core.app.classroom.classes import Classes, Full, NoClass, NoRoom, NotAllowed, is_voter
 from core.app.classroom.rates import Line, Rate
 from core.app.classroom.store import Unreachable
 from core.app.server.shares import network
+from core.app.server.streams import Streams
 
 LOG = logging.getLogger(__name__)
 MOST_ANSWER_BYTES = 2_000
 BODY_SECONDS = 5                    # in which what is posted has come: a server that ends waits for it
-MOST_CONNECTIONS = 3_000
 # Codes that do not exist, from one address, behind which a school may stand; and of all addresses together. Who comes
 # from where more were tried waits for a turn.
 WRONG, WRONG_OF_ALL = Rate(a_minute=120, at_once=300), Rate(a_minute=600, at_once=1_500)
 TURNS, TURNS_OF_ALL = Line(a_minute=120, most=40), Line(a_minute=600, most=200)
+JOINED = Rate(a_minute=120, at_once=100)            # new phones of one class, from one address
 OPENED = Rate(a_minute=6, at_once=30)               # classes, from one address
 ANSWERED = Rate(a_minute=60, at_once=20)            # answers of one phone
 WISHED = Rate(a_minute=240, at_once=60)             # wishes of one class's teacher
 _EVENTS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-_connections: set[int] = set()
+_streams = Streams()
 T = TypeVar("T")
 
 
@@ -99,6 +100,8 @@ def _answered(endpoint: Callable[[Request], Awaitable[Response]]) -> Callable[[R
             return _refused(429)
         except TimeoutError:
             return _refused(408)
+        except NoRoom:
+            return _refused(409)
         except (Full, Unreachable):
             return _refused(503)
     return answer
@@ -122,24 +125,25 @@ async def _events(request: Request) -> Response:
     else:
         code = _written_code(request)
         await _with_key(request, classes().check_wall(code, wall))
-    if len(_connections) >= MOST_CONNECTIONS:
+    voter = phone if wall is None else None
+    if not _streams.may(code, voter):
         raise Full
-    events = classes().events(code, phone if wall is None else None)
+    events = classes().events(code, voter)
     first = await anext(events)
-    return StreamingResponse(_sent(first, events), media_type="text/event-stream", headers=_EVENTS)
+    return StreamingResponse(_sent(first, events, code, voter), media_type="text/event-stream", headers=_EVENTS)
 
 
-async def _sent(first: dict | None, events: AsyncIterator[dict | None]) -> AsyncIterator[str]:
+async def _sent(first: dict | None, events: AsyncIterator[dict | None], code: str, voter: str | None
+                ) -> AsyncIterator[str]:
     """Events as a browser's EventSource reads them; a line of comment where nothing is new."""
-    me = id(events)
-    _connections.add(me)
+    _streams.begin(code, voter)
     try:
         async with aclosing(events):
             yield f"retry: 1000\n{_line(first)}"
             async for event in events:
                 yield _line(event)
     finally:
-        _connections.discard(me)
+        _streams.end(code, voter)
 
 
 def _line(event: dict | None) -> str:
@@ -171,14 +175,17 @@ async def _act(request: Request) -> Response:
 
 
 async def _code(request: Request, phone: object) -> str:
-    """The code in the path, once it is the turn of a phone that is not in the class yet. Raises NoClass; Full where
-    many wait already.
+    """The code in the path, once it is the turn of a phone that is not in the class yet. Raises NoClass; NoRoom; Full
+    where many wait or join already.
     """
     code, address = _written_code(request), _address(request)
-    of_address, of_all = not WRONG.may(address), not WRONG_OF_ALL.may("")
-    if not (of_address or of_all) or await classes().knows(code, phone):
+    if await classes().knows(code, phone):
         return code
+    of_address, of_all = not WRONG.may(address), not WRONG_OF_ALL.may("")
     if of_address and not await TURNS.turn(address) or of_all and not await TURNS_OF_ALL.turn(""):
+        raise Full
+    await classes().check_room(code)
+    if not JOINED.take((code, address)):
         raise Full
     return code
 

@@ -27,8 +27,11 @@ export function drawJoin(place, desk) {
   offerFollow(ways, desk);
   offerLead(ways, desk, (picture) => Object.assign(qr, { src: picture, alt: text.lead_scan }), back);
   const rehearse = button(ways, "", "", () => desk.link.act("rehearse", { on: !desk.shown?.rehearses }), "quiet");
+  const sweep = button(ways, text.sweep, "", () => desk.link.act("sweep"), "quiet");
   return { hear: (shown) => {
-    setText(there, fill(text[shown?.rehearses ? "there_rehearsal" : "there"], { n: shown?.there ?? 0 }));
+    const state = shown?.full ? "there_full" : shown?.rehearses ? "there_rehearsal" : "there";
+    setText(there, fill(text[state], { n: shown?.there ?? 0 }));
+    sweep.hidden = !shown?.full;
     setText(rehearse, shown?.rehearses ? text.rehearse_end : text.rehearse);
   } };
 }

@@ -8,7 +8,7 @@ import { Outbox, phoneOf, storageOf } from "./connection.js";
 
 const { text, base } = JSON.parse(document.getElementById("told").textContent);
 const root = document.querySelector(".phone");
-const GONE = 404, BUSY = 429;
+const GONE = 404, FULL = 409, BUSY = 429;
 const FIT_EVERY = 1000, LEAST_HEIGHT = 200, MOST_HEIGHT = 4000, MOST_WIDTH = 1100;     // ms; pixels of a frame
 
 class Phone {
@@ -35,9 +35,9 @@ class Phone {
     window.ononline = () => { if (events.readyState === EventSource.OPEN) setText(this.net, text.joined); };
     events.onmessage = ({ data }) => this.receive(JSON.parse(data), events);
     events.onerror = () => {
-      setText(this.net, text.offline);
       // a refusal ends it for good, and only asking once more says which
       if (events.readyState === EventSource.CLOSED) this.find();
+      else setText(this.net, text.offline);
     };
   }
 
@@ -45,7 +45,10 @@ class Phone {
     const status = await fetch(`${base}/${this.code}/events?phone=${this.phone}`)
       .then((answer) => { answer.body?.cancel(); return answer.status; }).catch(() => 0);
     if (status === GONE) join(fill(text.none, { code: this.code }));
-    else setTimeout(() => this.connect(), status === BUSY ? 10_000 : 2_000);
+    else {
+      setText(this.net, status === FULL ? text.full : text.offline);
+      setTimeout(() => this.connect(), status === BUSY ? 10_000 : 2_000);
+    }
   }
 
   receive(shown, events) {

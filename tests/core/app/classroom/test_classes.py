@@ -11,7 +11,7 @@ import pytest
 from core.app.classroom import classes as module
 from core.app.classroom import rehearsal
 from core.app.classroom.asked import Refused
-from core.app.classroom.classes import Classes, Full, NoClass, NotAllowed
+from core.app.classroom.classes import Classes, Full, NoClass, NoRoom, NotAllowed
 from core.app.classroom.guesses import Cell, Number, Options, Place, Word
 from core.app.classroom.sqlite_store import SqliteStore
 from core.app.classroom.store import Bounds
@@ -67,6 +67,32 @@ def in_class(trial, bounds=None):
             await asyncio.gather(*classes.leaving)
             await store.close()
     return finished(go())
+
+
+def test_a_class_that_is_full_says_so_and_the_teacher_makes_room():
+    async def trial(room):
+        await room.act("ask", asked=OPTIONS)
+        shown = room.watch(phone(0))
+        await until(lambda: shown)
+        assert await room.answer(0, 1) and await room.answer(1, 2) and not await room.answer(2, 2)
+        with pytest.raises(NoRoom):
+            await room.classes.check_room(room.code)
+        assert (await room.now(counts=True))["full"]
+        await room.act("sweep")         # of what nobody is connected with
+        await room.classes.check_room(room.code)
+        seen = await room.now(counts=True)
+        assert not seen["full"] and seen["answered"] == 1 == seen["there"]
+        assert await room.answer(2, 2)
+    in_class(trial, Bounds(phones=2))
+
+
+def test_a_server_that_ends_ends_all_that_is_shown():
+    async def trial(room):
+        shown = room.watch(phone(0)), room.watch()
+        await until(lambda: all(shown))
+        room.classes.stop()
+        await asyncio.gather(*room.watching)
+    in_class(trial)
 
 
 async def until(condition):

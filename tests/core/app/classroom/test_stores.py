@@ -126,6 +126,39 @@ def test_a_class_lasts_longer_with_all_that_it_has_where_it_is_extended(opened):
     run(opened, trial)
 
 
+def test_a_phone_that_is_gone_leaves_its_place_in_a_full_class_to_another(opened):
+    async def trial(store):
+        await created(store, takes=1)
+        now = time.time()
+        await store.see(CODE, ["a", "b"], now)
+        assert not await store.is_full(CODE)
+        await store.see(CODE, ["c"], now - BOUNDS.gone + 60)
+        assert await store.is_full(CODE) and not await store.answer(CODE, 1, "d", "x")
+        await store.see(CODE, ["c"], now - BOUNDS.gone - 1)
+        assert not await store.is_full(CODE) and await store.knows(CODE, "c")       # until another comes
+        assert await store.answer(CODE, 1, "d", "x")
+        assert await store.is_full(CODE) and not await store.knows(CODE, "c")
+        await store.see(CODE, ["b"], 0)             # its page was closed
+        await store.see(CODE, ["c"], now)
+        assert await store.knows(CODE, "c") and not await store.knows(CODE, "b")
+    run(opened, trial)
+
+
+def test_phones_that_are_not_kept_are_forgotten_with_their_answers_to_the_question(opened):
+    async def trial(store):
+        await created(store, takes=1)
+        for voter in "abc":
+            assert await store.answer(CODE, 1, voter, voter)
+        assert await store.write(CODE, 2, "second", 2, ended=(1, "asks"))
+        for voter in "abc":
+            assert await store.answer(CODE, 2, voter, voter)
+        await store.keep_only(CODE, 2, {"b"})
+        assert await store.answers(CODE, 2) == ["b"] and sorted(await store.answers(CODE, 1)) == ["a", "b", "c"]
+        assert [await store.knows(CODE, voter) for voter in "abc"] == [False, True, False]
+        assert await store.answer(CODE, 2, "d", "d") and not await store.is_full(CODE)
+    run(opened, trial)
+
+
 def test_of_two_who_write_at_once_one_is_told_no(opened):
     async def trial(store):
         await created(store)

@@ -1,6 +1,7 @@
 """The routes of a class over HTTP: statuses that a page can act on, bounds, nothing in the log."""
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 
@@ -11,7 +12,9 @@ from starlette.testclient import TestClient
 from core.app.base import deployment
 from core.app.classroom import codes
 from core.app.classroom.rates import Rate
+from core.app.classroom.store import Bounds
 from core.app.server import class_routes
+from tests.helpers.coroutines import finished
 
 QUESTION = {"ask": "Which <b>word</b>?", "guess": {"kind": "options", "texts": ["ball", "dog"]}}
 PHONE = "0" * 32
@@ -33,8 +36,8 @@ def client(monkeypatch):
     monkeypatch.setenv(deployment.CLASSES, "")
     class_routes.classes.cache_clear()
     for name, rate in (("WRONG", Rate(1, 60)), ("WRONG_OF_ALL", Rate(1, 100)), ("OPENED", Rate(6, 30)),
-                       ("ANSWERED", Rate(60, 20)), ("WISHED", Rate(240, 60)), ("TURNS", Turns()),
-                       ("TURNS_OF_ALL", Turns())):
+                       ("JOINED", Rate(6, 40)), ("ANSWERED", Rate(60, 20)), ("WISHED", Rate(240, 60)),
+                       ("TURNS", Turns()), ("TURNS_OF_ALL", Turns())):
         monkeypatch.setattr(class_routes, name, rate)
     with TestClient(Starlette(routes=class_routes.routes())) as client:
         yield client
@@ -162,6 +165,43 @@ def test_floods_end_in_a_refusal(client, room):
     assert answer(client, code, phone="1" * 32).status_code == 200          # another phone is free
     assert 429 in [act(client, code, key, "close").status_code for _ in range(70)]
     assert 429 in [client.post("/class").status_code for _ in range(35)]
+
+
+def test_one_address_brings_new_phones_at_a_hands_pace_and_those_that_are_there_go_on(client, room):
+    code, _ = room
+    joined = [answer(client, code, phone=f"{i:032x}").status_code for i in range(60)]
+    assert joined == [200] * 40 + [503] * 20
+    assert answer(client, code, phone=f"{7:032x}").json() == {"kept": True}
+    other = client.post("/class").json()["code"]
+    assert client.get(f"/j/{code}/events?phone={'f' * 32}").status_code == 503
+    assert answer(client, other, phone="f" * 32).status_code == 200         # of another class
+
+
+def test_a_phone_hears_that_the_class_is_full(client, room):
+    code, key = room
+    class_routes.classes().store._bounds = Bounds(phones=2)
+    assert [answer(client, code, phone=f"{i:032x}").status_code for i in range(3)] == [200, 200, 409]
+    assert client.get(f"/j/{code}/events?phone={'f' * 32}").status_code == 409
+    assert act(client, code, key, "sweep").status_code == 200
+    assert answer(client, code, phone="f" * 32).json() == {"kept": True}
+
+
+def test_what_is_posted_too_slowly_is_given_up(room, monkeypatch):
+    """The test's client sends all at once, so that the route is asked as a server asks it."""
+    monkeypatch.setattr(class_routes, "BODY_SECONDS", 0.01)
+
+    async def never():
+        await asyncio.Event().wait()
+
+    route = next(one for one in class_routes.routes() if one.path == "/class")
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {"type": "http", "method": "POST", "path": "/class", "headers": [], "query_string": b""}
+    finished(route.handle(scope, never, send))
+    assert sent[0]["status"] == 408
 
 
 def test_the_log_holds_no_answers(client, room, caplog):
