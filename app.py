@@ -14,7 +14,7 @@ import streamlit as st
 from starlette.middleware import Middleware
 
 from core.app.base import addresses, deployment, scripts
-from core.app.server import class_routes, routes, stopping, streamlit_fixes, streams
+from core.app.server import class_routes, routes, streamlit_fixes, streams
 from core.app.server.door import Door
 from core.app.server.pace import Paced
 
@@ -33,9 +33,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 @contextlib.asynccontextmanager
 async def _prepared(_app: st.App) -> AsyncIterator[None]:
     print(f"The app is at {' and '.join(addresses.of_server())}", flush=True)
-    stopping.when_asked_to_end(class_routes.stop)
     threading.Thread(target=_prepare, name="prepare", daemon=True).start()
-    yield
+    async with class_routes.kept():
+        yield
 
 
 def _prepare() -> None:

@@ -1,5 +1,6 @@
 """Where assets are, JSON in files, and when a file or folder was changed; the disk is asked once a second at most."""
 import json
+import os
 import time
 from pathlib import Path
 
@@ -16,6 +17,13 @@ def read_json(path: Path):
 def write_json(path: Path, value, indent: int = 0, **options) -> None:
     """Write the value to a file; options: those of json.dumps."""
     path.write_text(json.dumps(value, indent=indent, **options) + "\n", encoding="utf-8")
+
+
+def create_private(path: Path) -> None:
+    """Make an empty file, which nobody else on this machine can read, where there is none. Raises OSError where it
+    cannot be written.
+    """
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
 
 
 def modified(path: Path) -> int:

@@ -5,6 +5,7 @@ Streamlit knows the page that the app opens with at the root alone; by its own n
 would be no page of the app.
 """
 import ipaddress
+import re
 import socket
 from urllib.parse import parse_qs, urlsplit
 
@@ -20,6 +21,8 @@ from streamlit.web.server import server_util
 from core.app.base import catalogue, deployment
 
 BEEN_HERE, A_YEAR = "been_here", 365 * 24 * 3600        # a cookie that says no more than that, and its seconds
+# names of interfaces of containers, virtual machines and tunnels
+VIRTUAL = re.compile(r"docker|br-|veth|virbr|vboxnet|vmnet|vEthernet|VirtualBox|VMware|podman|cni|u?tun|tap|wg", re.I)
 EVERYWHERE = ("0.0.0.0", "::")          # addresses at which a server is reached through any of its machine's
 
 
@@ -40,7 +43,7 @@ def of_server() -> list[str]:
     """
     bound = st.get_option("server.address")
     hosts = [bound] if bound and bound not in EVERYWHERE else ["localhost", net_util.get_internal_ip()]
-    return [server_util.get_url(host) for host in hosts if host]
+    return [server_util.get_url(f"[{host}]" if ":" in host else host) for host in hosts if host]
 
 
 def reachable(page: str) -> list[str]:
@@ -74,11 +77,15 @@ def at(origin: str, page: str) -> str:
 
 
 def of_networks() -> list[str]:
-    """The IPv4 addresses of this machine in its networks, private ones first."""
-    found = {ipaddress.ip_address(one.address) for interface in psutil.net_if_addrs().values()
-             for one in interface if one.family == socket.AF_INET}
+    """The IPv4 addresses of this machine in its networks: first that of its way out, where phones are, too; those of
+    networks that exist in this machine alone last; private ones before others.
+    """
+    found = {ipaddress.ip_address(one.address): VIRTUAL.match(name) is not None
+             for name, interface in psutil.net_if_addrs().items() for one in interface if one.family == socket.AF_INET}
     usable = [one for one in found if not (one.is_loopback or one.is_link_local or one.is_unspecified)]
-    return [str(one) for one in sorted(usable, key=lambda one: (not one.is_private, one))]
+    way_out = net_util.get_internal_ip()
+    return [str(one) for one in
+            sorted(usable, key=lambda one: (str(one) != way_out, found[one], not one.is_private, one))]
 
 
 def is_this_machine(host: str) -> bool:

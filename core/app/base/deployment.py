@@ -4,14 +4,18 @@ server starts.
 A variable that is not set, or empty, leaves its setting at the default. Streamlit has settings of its own
 (`STREAMLIT_SERVER_…`), such as the base path and the trusted origins; assets/text/docs/deployment.md lists both.
 """
+import contextlib
 import difflib
 import functools
 import os
 import re
+import sqlite3
 import urllib.parse
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from core import files
 
 PREFIX = "TRANSFORMER_"
 MODELS, ROOTS, HUB, HUB_MODELS = ("TRANSFORMER_MODELS", "TRANSFORMER_MODEL_ROOTS", "TRANSFORMER_HUB",
@@ -203,10 +207,18 @@ def _place_of_classes(text: str) -> str:
         return OFF
     if text.startswith(("redis://", "rediss://", "unix://")):
         return text
-    if "://" not in text and Path(text).expanduser().parent.is_dir() and not Path(text).expanduser().is_dir():
-        return str(Path(text).expanduser().resolve())
-    raise ValueError("allowed are off, the address of a Valkey or Redis, such as redis://127.0.0.1:6379, and a file "
-                     "in a folder that exists, such as /var/lib/transformer/classes.db")
+    allowed = ("allowed are off, the address of a Valkey or Redis, such as redis://127.0.0.1:6379, and a file in a "
+               "folder that exists, such as /var/lib/transformer/classes.db")
+    file = Path(text).expanduser()
+    if "://" in text or not (file.parent != Path() or file.suffix == ".db") or not file.parent.is_dir():
+        raise ValueError(allowed)
+    try:
+        files.create_private(file)
+        with contextlib.closing(sqlite3.connect(file)) as data:
+            data.execute("PRAGMA journal_mode = WAL")
+    except (OSError, sqlite3.Error) as error:
+        raise ValueError(f"no classes can be kept there ({error}); {allowed}") from None
+    return str(file.resolve())
 
 
 # name -> (field of Deployment, what reads its value or raises ValueError that says what is allowed)

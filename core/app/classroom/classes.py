@@ -29,6 +29,7 @@ MOST_LINK = 8_000                   # characters of the address that phones may 
 MOST_ALLOWED = 500                  # words
 PRESENT_SECONDS = 60                # since a phone was last seen, for it to count as there
 SEEN_EVERY = 20                     # seconds
+TIDY_EVERY = 600                    # seconds
 KEEP_ALIVE = 15                     # seconds, after which a line without news keeps a connection open
 COUNT_EVERY = 0.25                  # seconds: how often a wall counts anew
 SIGNALS = ("reveal", "next", "back", "story", "guess", "heads", "stop")
@@ -101,6 +102,13 @@ class Classes:
         """End all `events`: the server ends."""
         self._stops = True
         self.store.wake()
+
+    async def tidy(self) -> None:
+        """Forget, as long as it runs, the classes whose time is over."""
+        while True:
+            with contextlib.suppress(Unreachable):
+                await self.store.forget_old()
+            await asyncio.sleep(TIDY_EVERY)
 
     async def open(self) -> tuple[str, str]:
         """A new class: its code and its key. Raises Full."""

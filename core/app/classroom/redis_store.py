@@ -176,6 +176,9 @@ class RedisStore:
                 await self._data.hdel(_key(code, str(question)), *others)
             await self._tell(code, ANSWERS)
 
+    async def forget_old(self) -> None:
+        """Redis does so by itself."""
+
     async def drop(self, code: str) -> None:
         with _reached():
             keys = [key async for key in self._data.scan_iter(f"{_key(code)}*")]

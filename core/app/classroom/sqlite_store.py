@@ -1,18 +1,23 @@
 """Classes in SQLite: in this process's memory, or in a file, from which a server that was started again goes on.
 
 Each call takes some tens of microseconds, so all of them run in the event loop. An answer is in the file before its
-phone hears that it is kept; the file is in write-ahead mode, which a killed process cannot break.
+phone hears that it is kept; the file is in write-ahead mode, which a killed process cannot break. Nothing of a class is
+in the file any more once the class is gone, and nobody else on the machine can read it.
 """
 from __future__ import annotations
 
+import contextlib
+import logging
 import sqlite3
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
-from core.app.classroom.store import ANSWERS, HEAD, USUAL, Bounds, Ears, News
+from core import files
+from core.app.classroom.store import ANSWERS, HEAD, USUAL, Bounds, Ears, News, Unreachable
 
+LOG = logging.getLogger(__name__)
 _TABLES = """
 CREATE TABLE IF NOT EXISTS classes (code TEXT PRIMARY KEY, version INTEGER, head TEXT, takes INTEGER, until REAL);
 CREATE TABLE IF NOT EXISTS ended (code TEXT, question INTEGER, head TEXT, PRIMARY KEY (code, question));
@@ -26,14 +31,17 @@ class SqliteStore:
     """A Store in SQLite. file: None for this process's memory alone. For one event loop."""
 
     def __init__(self, file: Path | None = None, bounds: Bounds = USUAL) -> None:
-        self._bounds, self._ears = bounds, Ears()
+        self._bounds, self._ears, self._fails = bounds, Ears(), False
+        if file:
+            files.create_private(file)
+            file.chmod(0o600)       # one that was there before, too; what SQLite writes ahead of it has its mode
         self._data = sqlite3.connect(file or ":memory:", isolation_level=None, check_same_thread=False)
-        self._data.execute("PRAGMA journal_mode = WAL")
-        self._data.execute("PRAGMA synchronous = NORMAL")
+        for setting in ("journal_mode = WAL", "synchronous = NORMAL", "secure_delete = ON"):
+            self._data.execute(f"PRAGMA {setting}")
         self._data.executescript(_TABLES)
 
     async def create(self, code: str, head: str, until: float) -> bool:
-        self._forget_old()
+        await self.forget_old()
         if self._one("SELECT count(*) FROM classes") >= self._bounds.classes:
             return False
         return self._changed("INSERT OR IGNORE INTO classes VALUES (?, 1, ?, 0, ?)", code, head, until)
@@ -42,33 +50,31 @@ class SqliteStore:
         self._changed("UPDATE classes SET until = ? WHERE code = ? AND until > ?", until, code, time.time())
 
     async def read(self, code: str) -> tuple[int, str] | None:
-        return self._data.execute("SELECT version, head FROM classes WHERE code = ? AND until > ?",
-                                  (code, time.time())).fetchone()
+        return next(iter(self._rows("SELECT version, head FROM classes WHERE code = ? AND until > ?", code,
+                                    time.time())), None)
 
     async def write(self, code: str, version: int, head: str, takes: int, *, ended: tuple[int, str] | None = None
                     ) -> bool:
-        with self._data:
-            self._data.execute("BEGIN IMMEDIATE")
+        with self._at_once():
             is_written = self._changed("UPDATE classes SET version = version + 1, head = ?, takes = ? "
                                        "WHERE code = ? AND version = ?", head, takes, code, version)
             if is_written and ended:
-                self._data.execute("INSERT OR REPLACE INTO ended VALUES (?, ?, ?)", (code, *ended))
+                self._changed("INSERT OR REPLACE INTO ended VALUES (?, ?, ?)", code, *ended)
         if is_written:
             self._ears.tell(code, HEAD)
         return is_written
 
     async def answer(self, code: str, question: int, voter: str, told: str) -> bool:
-        with self._data:
-            self._data.execute("BEGIN IMMEDIATE")
+        with self._at_once():
             if not (self._takes(code, question) and self._joins(code, voter, time.time())
                     and self._one("SELECT count(*) FROM answers WHERE code = ?", code) < self._bounds.answers):
                 return False
-            self._data.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?)", (code, question, voter, told))
+            self._changed("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?)", code, question, voter, told)
         self._ears.tell(code, ANSWERS)
         return True
 
     async def answers(self, code: str, question: int) -> list[str]:
-        rows = self._data.execute("SELECT told FROM answers WHERE code = ? AND question = ?", (code, question))
+        rows = self._rows("SELECT told FROM answers WHERE code = ? AND question = ?", code, question)
         return [told for told, in rows]
 
     async def answer_of(self, code: str, question: int, voter: str) -> str | None:
@@ -79,11 +85,10 @@ class SqliteStore:
         return self._one("SELECT count(*) FROM answers WHERE code = ? AND question = ?", code, question)
 
     async def ended(self, code: str) -> dict[int, str]:
-        return dict(self._data.execute("SELECT question, head FROM ended WHERE code = ? ORDER BY question", (code,)))
+        return dict(self._rows("SELECT question, head FROM ended WHERE code = ? ORDER BY question", code))
 
     async def see(self, code: str, voters: Collection[str], now: float) -> None:
-        with self._data:
-            self._data.execute("BEGIN IMMEDIATE")
+        with self._at_once():
             for voter in voters:
                 self._joins(code, voter, now)
         self._ears.tell(code, ANSWERS)
@@ -98,14 +103,16 @@ class SqliteStore:
         return await self.there(code, time.time() - self._bounds.gone) >= self._bounds.phones
 
     async def keep_only(self, code: str, question: int, voters: Collection[str]) -> None:
-        with self._data:
-            self._data.execute("BEGIN IMMEDIATE")
-            for voter, in self._data.execute("SELECT voter FROM there WHERE code = ?", (code,)).fetchall():
+        with self._at_once():
+            for voter, in self._rows("SELECT voter FROM there WHERE code = ?", code):
                 if voter not in voters:
-                    self._data.execute("DELETE FROM there WHERE code = ? AND voter = ?", (code, voter))
-                    self._data.execute("DELETE FROM answers WHERE code = ? AND question = ? AND voter = ?",
-                                       (code, question, voter))
+                    self._changed("DELETE FROM there WHERE code = ? AND voter = ?", code, voter)
+                    self._changed("DELETE FROM answers WHERE code = ? AND question = ? AND voter = ?", code, question,
+                                  voter)
         self._ears.tell(code, ANSWERS)
+
+    async def forget_old(self) -> None:
+        self._forget(*(code for code, in self._rows("SELECT code FROM classes WHERE until <= ?", time.time())))
 
     async def drop(self, code: str) -> None:
         self._forget(code)
@@ -128,21 +135,47 @@ class SqliteStore:
         if self._changed("UPDATE there SET at = ? WHERE code = ? AND voter = ?", now, code, voter):
             return True
         if self._one("SELECT count(*) FROM there WHERE code = ?", code) >= self._bounds.phones:
-            self._data.execute("DELETE FROM there WHERE code = ? AND at <= ?", (code, now - self._bounds.gone))
+            self._changed("DELETE FROM there WHERE code = ? AND at <= ?", code, now - self._bounds.gone)
         return (self._one("SELECT count(*) FROM there WHERE code = ?", code) < self._bounds.phones
                 and self._changed("INSERT INTO there VALUES (?, ?, ?)", code, voter, now))
 
-    def _forget_old(self) -> None:
-        for code, in self._data.execute("SELECT code FROM classes WHERE until <= ?", (time.time(),)).fetchall():
-            self._forget(code)
+    def _forget(self, *codes: str) -> None:
+        """Wipe classes from the tables, and from what was written ahead of them."""
+        with self._at_once():
+            for code in codes:
+                for table in ("classes", "ended", "answers", "there"):
+                    self._changed(f"DELETE FROM {table} WHERE code = ?", code)
+        if codes:
+            self._rows("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def _forget(self, code: str) -> None:
-        for table in ("classes", "ended", "answers", "there"):
-            self._data.execute(f"DELETE FROM {table} WHERE code = ?", (code,))
+    @contextlib.contextmanager
+    def _at_once(self) -> Iterator[None]:
+        """All that is written in the block, or nothing of it."""
+        with self._reached(), self._data:
+            self._data.execute("BEGIN IMMEDIATE")
+            yield
+        self._fails = False
+
+    @contextlib.contextmanager
+    def _reached(self) -> Iterator[None]:
+        """Whatever keeps the file from being read or written, such as a full disk, is Unreachable; the log is told
+        once.
+        """
+        try:
+            yield
+        except sqlite3.Error as error:
+            if not self._fails:
+                LOG.warning("The file of the classes cannot be written: %s", error)
+            self._fails = True
+            raise Unreachable(str(error)) from error
+
+    def _rows(self, question: str, *values) -> list[tuple]:
+        with self._reached():
+            return self._data.execute(question, values).fetchall()
 
     def _one(self, question: str, *values):
-        row = self._data.execute(question, values).fetchone()
-        return row[0] if row else None
+        return next((first for first, *_ in self._rows(question, *values)), None)
 
     def _changed(self, statement: str, *values) -> bool:
-        return self._data.execute(statement, values).rowcount == 1
+        with self._reached():
+            return self._data.execute(statement, values).rowcount == 1

@@ -85,6 +85,9 @@ class Store(Protocol):
     async def keep_only(self, code: str, question: int, voters: Collection[str]) -> None:
         """Forget all other phones, and what they have answered to this question."""
 
+    async def forget_old(self) -> None:
+        """Forget the classes whose time is over."""
+
     async def drop(self, code: str) -> None:
         """Forget the class and all of its answers."""
 

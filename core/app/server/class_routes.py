@@ -23,7 +23,7 @@ import json
 import logging
 import pkgutil
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import aclosing
+from contextlib import aclosing, asynccontextmanager
 from typing import TypeVar
 
 from starlette.concurrency import run_in_threadpool
@@ -37,6 +37,7 @@ from core.app.classroom.asked import MOST_BYTES, Refused
 from core.app.classroom.classes import Classes, Full, NoClass, NoRoom, NotAllowed, is_voter
 from core.app.classroom.rates import Line, Rate
 from core.app.classroom.store import Unreachable
+from core.app.server import stopping
 from core.app.server.shares import network
 from core.app.server.streams import Streams
 
@@ -62,9 +63,20 @@ def classes() -> Classes:
     return Classes(stores.of(deployment.current().classes))
 
 
-def stop() -> None:
-    """End what is sent to phones and walls: the server ends, and they ask again where another takes its place."""
-    classes().stop()
+@asynccontextmanager
+async def kept() -> AsyncIterator[None]:
+    """As long as the block runs, classes whose time is over are forgotten; when the server is asked to end, so does
+    what is sent to phones and walls, which ask again where another takes its place.
+    """
+    if deployment.current().classes == deployment.OFF:
+        yield
+        return
+    stopping.when_asked_to_end(classes().stop)
+    tidying = asyncio.create_task(classes().tidy())
+    try:
+        yield
+    finally:
+        tidying.cancel()
 
 
 def routes() -> list[Route]:

@@ -29,8 +29,8 @@ export function drawJoin(place, desk) {
   const rehearse = button(ways, "", "", () => desk.link.act("rehearse", { on: !desk.shown?.rehearses }), "quiet");
   const sweep = button(ways, text.sweep, "", () => desk.link.act("sweep"), "quiet");
   return { hear: (shown) => {
-    const state = shown?.full ? "there_full" : shown?.rehearses ? "there_rehearsal" : "there";
-    setText(there, fill(text[state], { n: shown?.there ?? 0 }));
+    const who = shown?.full ? text.there_full : shown?.rehearses ? text.there_rehearsal : text.there;
+    setText(there, fill(who, { n: shown?.there ?? 0 }));
     sweep.hidden = !shown?.full;
     setText(rehearse, shown?.rehearses ? text.rehearse_end : text.rehearse);
   } };

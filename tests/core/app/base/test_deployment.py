@@ -36,7 +36,8 @@ WRONG = [("TRANSFORMER_MODELS", "stories,nothing"), ("TRANSFORMER_MODELS", "blan
          ("TRANSFORMER_PASSES", "ray"), ("TRANSFORMER_PASSES", "http://host:port"),
          ("TRANSFORMER_ADDRESS", "school.example"), ("TRANSFORMER_ADDRESS", "https://*.school.example"),
          ("TRANSFORMER_CLASSES", "/no/such/folder/classes.db"), ("TRANSFORMER_CLASSES", "http://127.0.0.1:6379"),
-         ("TRANSFORMER_CLASSES", "/tmp"),
+         ("TRANSFORMER_CLASSES", "/tmp"), ("TRANSFORMER_CLASSES", "on"), ("TRANSFORMER_CLASSES", "/etc/hostname"),
+         ("TRANSFORMER_CLASSES", "/proc/x.db"),
          *(("TRANSFORMER_FRAME_ANCESTORS", value)
            for value in ("moodle.school.example", "https://a/b", "'none'", "https://a;script-src"))]
 

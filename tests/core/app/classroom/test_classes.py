@@ -86,6 +86,16 @@ def test_a_class_that_is_full_says_so_and_the_teacher_makes_room():
     in_class(trial, Bounds(phones=2))
 
 
+def test_classes_whose_time_is_over_are_forgotten_though_nobody_opens_another(monkeypatch):
+    async def trial(room):
+        await room.classes.store.extend(room.code, time.time() + 0.05)
+        monkeypatch.setattr(module, "TIDY_EVERY", 0.02)
+        tidying = asyncio.create_task(room.classes.tidy())
+        await until(lambda: not room.classes.store._rows("SELECT code FROM classes"))
+        tidying.cancel()
+    in_class(trial)
+
+
 def test_a_server_that_ends_ends_all_that_is_shown():
     async def trial(room):
         shown = room.watch(phone(0)), room.watch()

@@ -5,6 +5,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -157,6 +158,46 @@ def test_phones_that_are_not_kept_are_forgotten_with_their_answers_to_the_questi
         assert [await store.knows(CODE, voter) for voter in "abc"] == [False, True, False]
         assert await store.answer(CODE, 2, "d", "d") and not await store.is_full(CODE)
     run(opened, trial)
+
+
+def told_in(folder: Path) -> set[str]:
+    """Which of the words that classes of these tests hold stand in the folder's files."""
+    held = b"".join(file.read_bytes() for file in folder.iterdir())
+    return {word for word in ("unmistakable", "overdue") if word.encode() in held}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="files of Windows have no modes")
+def test_of_a_class_that_is_over_nothing_is_left_in_the_file_which_nobody_else_reads(tmp_path):
+    async def trial(store):
+        await created(store, takes=1)
+        assert await store.answer(CODE, 1, "a", "unmistakable") and await store.answer(CODE, 1, "a", "other")
+        assert await store.create(OTHER, "overdue", time.time() + 0.5)
+        assert told_in(tmp_path) == {"unmistakable", "overdue"}
+        await store.drop(CODE)
+        assert "unmistakable" not in told_in(tmp_path)
+        await gone(store, OTHER)
+        await store.forget_old()
+        assert told_in(tmp_path) == set()
+        assert {file.stat().st_mode & 0o777 for file in tmp_path.iterdir()} == {0o600}
+
+    with contextlib.closing(sqlite3.connect(tmp_path / "classes.db")) as before:
+        before.execute("PRAGMA journal_mode = WAL")
+    (tmp_path / "classes.db").chmod(0o644)
+    run(lambda: SqliteStore(tmp_path / "classes.db", BOUNDS), trial)
+
+
+def test_a_full_disk_is_told_to_whoever_writes_and_once_to_the_log(tmp_path, caplog):
+    async def trial(store):
+        await created(store, takes=1)
+        pages = store._one("PRAGMA page_count")
+        store._data.execute(f"PRAGMA max_page_count = {pages}")         # as on a disk without room
+        for i in range(3):
+            with pytest.raises(Unreachable):
+                await store.answer(CODE, 1, str(i), "x" * 100_000)
+        assert len(caplog.records) == 1 and await store.read(CODE) == (2, "asks")
+        store._data.execute("PRAGMA max_page_count = 1000000")
+        assert await store.answer(CODE, 1, "a", "x" * 100_000)
+    run(lambda: SqliteStore(tmp_path / "classes.db", BOUNDS), trial)
 
 
 def test_of_two_who_write_at_once_one_is_told_no(opened):
