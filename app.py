@@ -5,7 +5,6 @@ The server listens before torch is loaded: a browser loads what Streamlit sends 
 import contextlib
 import gc
 import os
-import pkgutil
 import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -14,7 +13,7 @@ import streamlit as st
 from starlette.middleware import Middleware
 
 from core.app.base import addresses, deployment, scripts
-from core.app.server import class_routes, routes, streamlit_fixes, streams
+from core.app.server import class_routes, routes, start, streamlit_fixes, streams
 from core.app.server.door import Door
 from core.app.server.pace import Paced
 
@@ -42,11 +41,12 @@ def _prepare() -> None:
     """Load torch and the frame of every page, and let it prepare itself."""
     gc.disable()        # else a fifth of this time goes into collections that find nothing
     try:
-        prepare = pkgutil.resolve_name("core.app.frame.shell:prepare")
+        frame = start.frame()
     finally:
         gc.freeze()
         gc.enable()
-    prepare()
+    if frame:
+        frame.prepare()
 
 
 app = st.App(SCRIPT, middleware=[Middleware(Paced), Middleware(Door)], lifespan=_prepared,

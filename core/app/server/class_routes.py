@@ -8,10 +8,10 @@ POST /j/CODE/answer             {phone, question, guess, sure}
 POST /class                     open a class: {code, key}
 POST /class/CODE                {key, do, …}: what the teacher wants, see Classes.act
 
-A code that exists is never refused. From where many codes were tried that do not, whoever has not joined yet waits
-for a turn, whatever the code, before anybody looks whether there is such a class: so a school behind one address gets
-in, if slower, and who guesses is no faster for going away before the answer. What that makes of guessing is reckoned in
-core/app/classroom/codes.py. A phone that has joined never waits.
+From where many codes were tried that do not exist, whoever has not joined yet waits for a turn, whatever the code,
+before anybody looks whether there is such a class: so a school behind one address gets in, if slower (and perhaps not
+where somebody there guesses on many connections without a pause), and who guesses is no faster for going away before
+the answer. What that makes of guessing is reckoned in core/app/classroom/codes.py. A phone that has joined never waits.
 
 Nothing of an answer is written to a log.
 """

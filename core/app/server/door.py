@@ -19,6 +19,7 @@ from starlette.websockets import WebSocketClose
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from core.app.base import addresses, deployment
+from core.app.server import start
 
 UPLOADS, METRICS, HEALTH = (addresses.below("_stcore", name) for name in ("upload_file", "metrics", "health"))
 READING = ("GET", "HEAD", "OPTIONS")
@@ -34,6 +35,7 @@ class Door:
 
     - 403 for a name of the server that `server.allowedHosts` does not allow, and for whatever is no mere reading and
       comes from a page of another address, unless `server.corsAllowedOrigins` names it or `server.enableCORS` is off.
+    - 503 for who asks after its health, where torch cannot be loaded.
     - 404 for uploads, which no page offers, and for the metrics, but for who asks from the machine itself.
     - Messages of a page that this app's pages do not send are dropped.
     """
@@ -74,6 +76,8 @@ class Door:
 def refusal(scope: Scope) -> PlainTextResponse | None:
     """The answer to an HTTP request that goes no further; None for one that does."""
     asked, path = Headers(scope=scope), scope["path"]
+    if path == HEALTH and start.why_not():
+        return PlainTextResponse(start.why_not(), 503)
     host = asked.get("host")
     if not (is_allowed_host(host) or path == HEALTH and addresses.is_this_machine(_hostname(host))):
         return PlainTextResponse("This server has another name.", 403)

@@ -1,5 +1,10 @@
 """What Streamlit runs for every reader, at every rerun: the frame, and in it the page that the address names."""
-from core.app.frame import shell
+import streamlit as st
+
+from core.app.server import start
 
 if __name__ == "__main__":      # as Streamlit runs it, and not where a tool imports it
-    shell.draw()
+    if frame := start.frame():
+        frame.draw()
+    else:
+        st.error(start.why_not())
