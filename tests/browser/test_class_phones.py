@@ -257,6 +257,31 @@ def test_plain_words_stand_on_the_wall_and_others_only_once_the_teacher_has_tick
     assert teacher.errors == []
 
 
+KEEPS_NOTHING = """Object.defineProperty(window, "localStorage",
+    { get() { throw new DOMException("Access is denied for this document.", "SecurityError"); } })"""
+FITS = "document.documentElement.scrollWidth <= innerWidth"
+
+
+def test_a_phone_that_keeps_no_site_data_plays_and_the_longest_word_fits_and_stays_as_it_is(open_page, server, phones):
+    teacher = open_page("tokens", width=1280, height=720)
+    code = opened(teacher)
+    lead = second_device(teacher, phones[1])
+    page = phones[0].new_page()
+    page.add_init_script(KEEPS_NOTHING)
+    page.goto(f"{server.url}/j/{code}")
+    expect(page.locator(".net")).to_have_text("You are in")
+    ask_in_words(teacher)
+    word = "w" * 60
+    says([page], word)
+    expect(lead.locator(".words label")).to_contain_text(word)
+    lead.get_by_role("button", name="Reveal").click()
+    expect(page.locator(".tally .name").first).to_contain_text(word)
+    assert page.evaluate(FITS) and lead.evaluate(FITS)
+    for kept in (page.locator(".code"), page.locator(".tally .name > span").first):
+        assert kept.evaluate("(node) => node.translate") is False
+    assert teacher.evaluate("document.documentElement.translate") is False
+
+
 def test_the_second_device_looks_at_free_words_before_the_wall_shows_them(open_page, server, phones):
     teacher = open_page("tokens", width=1280, height=720)
     code = opened(teacher)

@@ -68,7 +68,7 @@ function places(box, shown) {
   asked.guess.texts.forEach((text, i) => {
     const n = tally.counts[i], place = make("span", "place", box);
     const token = make("span", "token", place, text);
-    token.dir = "auto";
+    Object.assign(token, { dir: "auto", translate: false });
     place.style.setProperty("--share", n / most);
     place.classList.toggle("right", shown.model?.answer === i);
     place.classList.toggle("mine", shown.mine === i);
@@ -152,7 +152,7 @@ function words(box, shown) {
 function nameWord(row, word, { tally, model, mine, text }) {
   const name = make("div", "name", row), isModels = Boolean(model) && word === plain(model.answer);
   row.classList.toggle("right", isModels);
-  make("span", "", name, word).dir = "auto";
+  Object.assign(make("span", "", name, word), { dir: "auto", translate: false });
   if (mine !== null && word === plain(mine)) make("span", "note mine", name, text.mine);
   if (isModels) make("span", "note answer", name, `✓ ${text.model}`);
   if (model && tally.n > 2 && word === mostWrongWord(tally, model.answer)) make("span", "note", name, text.often);

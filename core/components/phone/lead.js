@@ -15,7 +15,7 @@ class Lead {
   constructor(root, code, link, text) {
     Object.assign(this, { link, text });
     const line = make("header", "line", root);
-    make("b", "code", line, code);
+    make("b", "code", line, code).translate = false;
     this.net = make("span", "net", line, text.joining);
     this.net.role = "status";
     this.plan = make("section", "plan", root);

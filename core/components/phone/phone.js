@@ -17,7 +17,7 @@ class Phone {
     const storage = storageOf(window);
     this.phone = phoneOf(storage);
     this.line = make("header", "line", root);
-    make("b", "code", this.line, code);
+    make("b", "code", this.line, code).translate = false;
     this.net = make("span", "net", this.line, text.joining);
     this.net.role = "status";
     this.card = make("section", "card", root);
@@ -84,7 +84,8 @@ class Phone {
     const ask = inline(make("h1", "question", this.card), asked.ask);
     ask.id = "asked";
     ask.tabIndex = -1;
-    if (asked.prompt && asked.guess.kind !== "place") make("p", "prompt", this.card, asked.prompt).dir = "auto";
+    if (asked.prompt && asked.guess.kind !== "place") Object.assign(make("p", "prompt", this.card, asked.prompt),
+      { dir: "auto", translate: false });
     const draws = { open: () => this.offer(asked, ask), closed: () => this.tellClosed(),
       revealed: () => this.reveal(asked) };
     draws[phase]();

@@ -32,6 +32,7 @@ const picked = (node) => ({ guess: Number(node.querySelector("input:checked").va
 function radios({ kind, texts, offered }, labels, ready) {
   const node = make("div", kind, undefined);
   node.role = "radiogroup";
+  node.translate = kind !== "place";        // tokens are in the model's language
   texts.forEach((text, i) => {
     if (offered?.length && !offered.includes(i)) {
       make("span", "token", node, text).dir = "auto";
