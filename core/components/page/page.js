@@ -11,7 +11,7 @@ import showTheEnd from "./text_end.js";
 export default function ({ data, parentElement, setTriggerValue }) {
   parentElement.end?.();          // Streamlit calls this again when the theme changes, but ends only the last call
   copyOverHttp();
-  // A browser's translator puts nodes of its own in the place of texts, and React, with which Streamlit draws, then fails
+  // A browser's translator puts nodes of its own in the place of texts. React, with which Streamlit draws, then fails
   // at the next change or goes on writing into what is not shown any more: a number would stay as it was.
   document.documentElement.translate = false;
   oneEntryADeed();
