@@ -17,11 +17,18 @@ from core.components.lib.bytes import with_heard
 # Streamlit calls the default export for each new data, without waiting for the call before it; when that one ends late,
 # Streamlit calls what it returned, to end what the component began. So while the file is on its way the last call alone
 # is for the component, and only the last call's return value ends it. A file that does not come is asked for once more:
-# Streamlit would show the failure in the picture's place until the reader leaves the page.
-_LOADER = """const script = new URL("ADDRESS", location), last = new WeakMap();
-for (const file of FILES) import(new URL(file, script)).catch(() => {});
-const get = () => Promise.all([import(script), import(new URL("EVENTS", location))]);
-const load = () => get().catch(() => new Promise((go) => setTimeout(go, 1000)).then(get));
+# Streamlit would show the failure in the picture's place until the reader leaves the page. Then all files have another
+# address, for many browsers remember that an address has failed and ask no more (Firefox 153, Chromium 150).
+_LOADER = """const last = new WeakMap();
+let again = "";
+const at = (path) => new URL(path.replace("/VERSION/", `/VERSION${again}/`), location);
+for (const file of FILES) import(new URL(file, at("ADDRESS"))).catch(() => {});
+const get = () => Promise.all([import(at("ADDRESS")), import(at("EVENTS"))]);
+const load = () => get().catch(async () => {
+  await new Promise((go) => setTimeout(go, 1000));
+  again = "AGAIN";
+  return get();
+});
 export default async (component) => {
   const { parentElement } = component, isLast = () => last.get(parentElement) === component;
   last.set(parentElement, component);
@@ -52,7 +59,8 @@ def declare(name: str, script: Path, *, html: str = "", styles: Sequence[Path] =
     """
     css = "\n".join(path.read_text(encoding="utf-8") for path in (_LIB / "component.css", *styles)) if styles else None
     loader = (_LOADER.replace("ADDRESS", scripts.address(script)).replace("FILES", json.dumps(scripts.imported(script)))
-              .replace("EVENTS", scripts.address(_LIB / "events.js")))
+              .replace("EVENTS", scripts.address(_LIB / "events.js")).replace("VERSION", scripts.version())
+              .replace("AGAIN", scripts.AGAIN))
     component = st.components.v2.component(name, html=html or None, css=css, js=loader)
 
     def mounted(*, key: str, events: Mapping[str, Callable[[Any], None]] | None = None,

@@ -21,6 +21,7 @@ from core.app.base import addresses
 
 PROJECT = Path(__file__).resolve().parents[3]
 PREFIX = "js"
+AGAIN = ".again"        # behind a version: the same files at other addresses, for who did not get one of them
 FOR_EVER = "public, max-age=31536000, immutable"
 # A page that was opened before an update, or at another replica during one, asks for a version that is not here.
 # It gets the file as it is now, which nobody keeps under that name.
@@ -78,7 +79,7 @@ async def _answer(request: Request) -> Response:
     content = files().get(request.path_params["path"])
     if content is None:
         return PlainTextResponse("There is no such script.", 404)
-    keep = FOR_EVER if request.path_params["version"] == version() else THIS_TIME
+    keep = FOR_EVER if request.path_params["version"] in (version(), version() + AGAIN) else THIS_TIME
     headers = {"Cache-Control": keep, "Vary": "Accept-Encoding"}
     if "gzip" in request.headers.get("accept-encoding", ""):
         content, headers = _compressed(content), headers | {"Content-Encoding": "gzip"}

@@ -38,6 +38,9 @@ def test_a_script_is_served_as_it_is_and_kept_for_a_year(client):
     assert answer.status_code == 200 and answer.content == (scripts.PROJECT / WALL).read_bytes()
     assert answer.headers["content-type"] == "text/javascript; charset=utf-8"
     assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
+    other = scripts.address(scripts.PROJECT / WALL).replace(scripts.version(), scripts.version() + scripts.AGAIN)
+    again = client.get(other)
+    assert again.content == answer.content and again.headers["cache-control"] == answer.headers["cache-control"]
 
 
 def test_a_script_is_compressed_for_who_takes_it_so_and_for_nobody_else(client):
