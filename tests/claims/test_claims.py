@@ -23,7 +23,7 @@ OF_NO_MODEL = {
     "bottleneck", "averages", "cost", "tuned", "kepler", "cipher", "draw", "twice", "meaning",
     "calibration"], "heads": ["encoder induction"], "language_models": ["guess", "likelihood", "slide"], "limits":
     ["exclusive"], "positions": ["one_wave", "shift", "mask"], "recurrence": ["bound", "vanish", "merged", "memory"],
-    "residual_stream": ["beside"], "tokens": ["train", "own"], "training": ["back",
+    "residual_stream": ["beside"], "tokens": ["train"], "training": ["back",
     "instruct", "gamed"]}
 # those that are claimed and ask what is seen, or say what is true of any model, of a view's own model, or of no model
 OF_ANY_MODEL = {

@@ -3,7 +3,7 @@ from collections import Counter
 
 import torch
 
-from core.app.base import prose, tables
+from core.app.base import prose, signs, tables
 from core.language import segmentation, unigram
 from pages.tokens import merges, vocabulary
 from tests.claims import claims, shows
@@ -35,6 +35,14 @@ def test_after_a_lone_space_the_model_expects_what_has_none_of_its_own():
     words = [i for i in range(there.tokenizer.vocab_size) if there.tokenizer.visible(i).removeprefix("·").isalpha()]
     assert sum(there.tokenizer.visible(i).startswith("·") for i in words) > len(words) / 2
     assert says(run(there.text.rstrip(" ")))[0] == "·girl"
+
+
+@claims("tokens.md", "The stories that `stories` learned from hardly have it: it falls apart into three bytes, and the "
+        "most likely next token is `oth`. Press *Type them* below the prompt and open Next token: now it is `·play`.")
+def test_a_curly_apostrophe_leads_the_model_astray():
+    there = prompt_of(experiment("tokens", "curly"))
+    assert there.tokens[-6:-3] == ["‹E2›", "‹80›", "‹99›"] and says(there)[0] == "oth"
+    assert says(run(signs.plain(there.text)))[0] == "·play"
 
 
 @shows("B4")

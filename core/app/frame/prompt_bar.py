@@ -9,7 +9,7 @@ import urllib.parse
 
 import streamlit as st
 
-from core.app.base import addresses, catalogue, devices, finder, prose
+from core.app.base import addresses, catalogue, devices, finder, prose, signs
 from core.app.base.markdown import escaped
 from core.app.base.qr import qr_code
 from core.app.compute import cache
@@ -193,6 +193,8 @@ def _messages(words: prose.TextFile, present: run.Run, shows_another: bool) -> N
         st.caption(note)
     if ends_in_lone_space(present):
         _lone_space(words, present)
+    if len(counts := tokens_of_signs(present)) == 2:
+        _other_signs(words, present, *counts)
     if present.n_cut:
         kept = len(present.token_ids) - len(present.tokenizer.begin) - len(present.tokenizer.end)
         st.caption(words.label("usage_cut", n_all=present.n_cut + kept, kept=kept, n_cut=present.n_cut))
@@ -218,6 +220,25 @@ def _lone_space(words: prose.TextFile, present: run.Run) -> None:
         st.caption(words.label("lone_space"), width="content")
         st.button(words.label("drop_space"), key="drop_space", on_click=reader.set_prompt,
                   args=(present.text.rstrip(" "),))
+
+
+def tokens_of_signs(present: run.Run) -> tuple[int, ...]:
+    """How many tokens the text has, and how many with a keyboard's apostrophes, quotes, dashes and spaces, where those
+    are fewer: many models have hardly read others, and a screen shows no difference. Nothing where they are not.
+    """
+    plain = signs.plain(present.text)
+    if plain == present.text:
+        return ()
+    counts = tuple(len(present.tokenizer.encode(text)) for text in (present.text, plain))
+    return counts if counts[1] < counts[0] else ()
+
+
+def _other_signs(words: prose.TextFile, present: run.Run, n: int, fewer: int) -> None:
+    names = ", ".join(words.label(f"sign_{kind}") for kind in signs.kinds(present.text))
+    with st.container(key="other_signs", horizontal=True, vertical_alignment="center", gap="small"):
+        st.caption(words.label("other_signs", names=names, n=n, fewer=fewer), width="content")
+        st.button(words.label("plain_signs"), key="plain_signs", on_click=reader.set_prompt,
+                  args=(signs.plain(present.text),))
 
 
 def model_note(name: str) -> str:

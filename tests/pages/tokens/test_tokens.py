@@ -13,7 +13,7 @@ import pytest
 import tokenizers
 from streamlit.testing.v1 import AppTest
 
-from core.app.base import prose
+from core.app.base import prose, signs
 from core.app.compute import cache
 from core.app.state.run import Run, read
 from core.language.segmentation import WORDS, words_of
@@ -403,6 +403,26 @@ def test_a_lone_space_at_the_end_is_said_and_dropped_by_one_press():
 @pytest.mark.parametrize("prompt", ["there was a little", "there was a little\n", ""])
 def test_of_no_other_end_of_a_text_anything_is_said(prompt: str):
     assert not any(button.key == "drop_space" for button in open_at(prompt=prompt).button)
+
+
+def test_signs_that_no_keyboard_types_are_named_and_typed_by_one_press():
+    prompt = "Tom said “no”. He didn’t\u00a0want to…"
+    at, names = open_at(prompt=prompt), prose.load("app")
+    named = ", ".join(names.label(f"sign_{kind}") for kind in ("apostrophe", "quote", "space", "dots"))
+    typed, encode = signs.plain(prompt), cache.shared_model("stories", "cpu").tokenizer.encode
+    said = names.label("other_signs", names=named, n=len(encode(prompt)), fewer=len(encode(typed)))
+    assert [c.value for c in at.caption].count(said) == 1 and typed == "Tom said \"no\". He didn't want to..."
+    at.button("plain_signs").click().run()
+    assert fine(at) and at.session_state["prompt"] == typed
+    assert not any(button.key == "plain_signs" for button in at.button)
+
+
+@pytest.mark.parametrize("prompt", ["Tom didn't want to", "Zoë – 猫", ""])
+def test_of_signs_that_are_typed_or_cost_no_more_nothing_is_said(prompt: str):
+    at = open_at(prompt=prompt)
+    shown = any(button.key == "plain_signs" for button in at.button)
+    encode = cache.shared_model("stories", "cpu").tokenizer.encode
+    assert shown == (len(encode(signs.plain(prompt))) < len(encode(prompt)))
 
 
 def test_pieces_are_shown_as_they_are():
