@@ -45,6 +45,13 @@ COVERED = """() => [...document.querySelectorAll("[class*=st-key-try_menu_] butt
 })"""
 # What was to be drawn in the next frame is drawn, however late a busy machine gives it.
 TWO_FRAMES = "new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))"
+FIELDS = """() => {
+    const all = (root) => [...root.querySelectorAll("*")].flatMap((node) =>
+        [node, ...node.shadowRoot ? all(node.shadowRoot) : []]);
+    return all(document).filter((node) => node.matches("input:not([type=range], [type=checkbox], [type=radio]), textarea")
+        && node.clientHeight > 8).map((node) => parseFloat(getComputedStyle(node).fontSize));
+}"""
+LEAST_FIELD = 16        # px of type in a field on a phone
 SMALLEST = 9            # px, of the page's smallest type outside present mode
 
 
@@ -170,6 +177,7 @@ def whole(page: Page, stop: Stop) -> list[str]:
         scrolls = page.evaluate("document.scrollingElement.scrollWidth")
         found += [f"{width} px wide: {one}" for one in cut_off(page)]
         found += [f"{width} px wide: scrolls to {scrolls}"] * (scrolls > width)
+    found += [f"a field of {size} px type" for size in page.evaluate(FIELDS) if size < LEAST_FIELD]
     page.set_viewport_size(WIDE)
     page.get_by_test_id("stSidebarNavItems").first.wait_for(state="detached")       # which is there on a phone
     rest(page)
