@@ -48,8 +48,8 @@ TWO_FRAMES = "new Promise((drawn) => requestAnimationFrame(() => requestAnimatio
 FIELDS = """() => {
     const all = (root) => [...root.querySelectorAll("*")].flatMap((node) =>
         [node, ...node.shadowRoot ? all(node.shadowRoot) : []]);
-    return all(document).filter((node) => node.matches("input:not([type=range], [type=checkbox], [type=radio]), textarea")
-        && node.clientHeight > 8).map((node) => parseFloat(getComputedStyle(node).fontSize));
+    const typed = "input:not([type=range], [type=checkbox], [type=radio]), textarea";
+    return all(document).filter((node) => node.matches(typed) && node.clientHeight > 8).map((node) => parseFloat(getComputedStyle(node).fontSize));
 }"""
 LEAST_FIELD = 16        # px of type in a field on a phone
 SMALLEST = 9            # px, of the page's smallest type outside present mode
