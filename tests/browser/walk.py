@@ -49,7 +49,8 @@ FIELDS = """() => {
     const all = (root) => [...root.querySelectorAll("*")].flatMap((node) =>
         [node, ...node.shadowRoot ? all(node.shadowRoot) : []]);
     const typed = "input:not([type=range], [type=checkbox], [type=radio]), textarea";
-    return all(document).filter((node) => node.matches(typed) && node.clientHeight > 8).map((node) => parseFloat(getComputedStyle(node).fontSize));
+    return all(document).filter((node) => node.matches(typed) && node.clientHeight > 8).map((node) =>
+        parseFloat(getComputedStyle(node).fontSize));
 }"""
 LEAST_FIELD = 16        # px of type in a field on a phone
 SMALLEST = 9            # px, of the page's smallest type outside present mode
