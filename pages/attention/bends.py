@@ -50,13 +50,14 @@ def draw(page: Lesson, run: Run) -> Reading:
     b = other(run)
     found = mixed(block, weights, a, b)
     tokens = {"token": code(run.tokens[a]), "other": code(run.tokens[b])}
-    title = page.label("bend_title", block=selection(run).layer, **tokens, away=percent(float(found.away[HALF])))
+    aside = percent(abs(float(found.plane[HALF, 1])))           # as the picture's axis says it
+    title = page.label("bend_title", block=selection(run).layer, **tokens, away=aside)
     st.markdown(f"**{title}**")
     show(_chart(page, run, found, a, b), "bend")
     page.note(page.label("bend_note"))
     return Reading(_lines(page, found, a, b, tokens), _question(page, run, tokens), [mixed, Block.feed_forward],
                    {"mixtures.csv": lambda: table(found)}, PICTURE, title,
-                   summary={page.label("bend_summary"): percent(float(found.away[HALF]))})
+                   summary={page.label("bend_summary"): aside})
 
 
 def table(found: Mixed) -> pd.DataFrame:

@@ -55,7 +55,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         choice(page, "net_activation")
         choice(page, "net_optimizer")
         if not reader.present():
-            pick_power(page, "net_rate", 10, width=170, format_func=lambda power: readable(10.0 ** power, 2))
+            pick_power(page, "net_rate", 10, width=170, format_func=lambda power: readable(10.0 ** power))
             own_seed(page)
     if read("net_picked") not in PICKABLE:
         keep(net_picked=FIRST_PICKED)
@@ -121,7 +121,7 @@ def _net_data(page: Lesson, start: Net, net: Net) -> dict:
 def _title(page: Lesson, net: Net, after: Net | None) -> str:
     found = passed(net)
     values = {"token": code(tokens(page)[net.true]), "p": readable(float(found.p[net.true])),
-              "loss": readable(float(found.loss)), "rate": readable(rate(), 2), "n": read("net_updates")}
+              "loss": readable(float(found.loss)), "rate": readable(rate()), "n": read("net_updates")}
     if after is None:
         return page.label("backprop_title_lost", **values)
     then = float(passed(after).loss)

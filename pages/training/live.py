@@ -111,7 +111,7 @@ def _knobs(page: Lesson, key: Hashable, learner: Learner) -> None:
     if job_controls.running(page, key) or learner.step:
         reset_button(page, LEARNERS, key)
     choice(page, "optimizer")
-    pick_power(page, "rate", 4, format_func=lambda power: readable(10 ** power, 2), width=190,
+    pick_power(page, "rate", 4, format_func=lambda power: readable(10 ** power), width=190,
                help=page.label("rate_help"))
     with st.popover(page.label("more"), key="training_more"):
         _more(page, learner)
@@ -248,7 +248,7 @@ def _loss(page: Lesson, learner: Learner | Replay, records: list[Progress]) -> N
 def changes(page: Lesson, records: list[Progress]) -> dict[float, str]:
     """The steps at which the optimizer or the learning rate changed, and the new values."""
     return {float(before.step): f"{page.label(f'optimizer_{after.knobs.optimizer}')} "
-                                f"{readable(after.knobs.learning_rate, 2)}"
+                                f"{readable(after.knobs.learning_rate)}"
             for before, after in zip(records, records[1:]) if before.step and before.knobs != after.knobs}
 
 

@@ -118,7 +118,7 @@ def _schedules(page: Lesson, guess: float | None) -> Reading:
 def _sliders(page: Lesson, row: Trained | None) -> None:
     """Draw the sliders: all of the reader's own schedule; for a model only those that the table leaves open."""
     if row is None:
-        pick_power(page, "rate", 4, "peak", format_func=lambda power: readable(10 ** power, 2), width=170)
+        pick_power(page, "rate", 4, "peak", format_func=lambda power: readable(10 ** power), width=170)
     if row is None or (row.warmup == "yes" and row.start_steps is None and row.drawable):
         numeric(st.slider, page, "warmup", "warmup" if row is None else "warmup_open", format="%d %%", width=200)
     if row is None:

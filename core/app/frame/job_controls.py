@@ -107,7 +107,8 @@ def follow(page: Lesson, key: Hashable, was_running: bool, draw: Callable[[list]
             st.info(page.frame_words.label("worker_waits" if before else "worker_next", n=queue.MOST_AT_ONCE,
                                            before=before, seconds=seconds), icon=":material/hourglass_empty:")
         if was_running and total is not None:
-            st.progress(min(1.0, len(records) / total), text=page.label("progress", done=len(records), total=total))
+            st.progress(min(1.0, len(records) / total),
+                        text=page.frame_words.label("progress", done=len(records), total=total))
         draw(records)
         if was_running and (ended or job.waiting != was_waiting):
             st.rerun()

@@ -4,6 +4,7 @@ page says of their spread holds.
 from __future__ import annotations
 
 import json
+import math
 import statistics
 
 import numpy as np
@@ -76,3 +77,15 @@ def test_the_question_counts_single_runs():
     radio.set_value(radio.options.index(str(lucky))).run()
     at.button(radio.key.replace("_given", "_commit")).click().run()
     assert fine(at) and any(f"{lucky} look better" in m.value for m in at.markdown)
+
+
+def test_one_more_seed_is_trained_at_a_press_and_stands_in_the_table(monkeypatch):
+    monkeypatch.setattr(modifications, "STEPS", 60)
+    at = opened()
+    at.button("architectures_run").click().run()
+    assert fine(at), [e.value for e in (*at.exception, *at.error)]
+    next(iter(at.session_state["architectures_jobs"].values())).wait(60)
+    at.run()
+    at.run()
+    (losses,) = at.session_state["architectures_own_trials"].values()
+    assert fine(at) and len(losses) == 1 and math.isfinite(losses[0])

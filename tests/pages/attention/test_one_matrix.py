@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from core.analysis import symmetries
+from core.figures.numbers import percent
 from tests.helpers import lessons
 from tests.helpers.messages import formulas, numbers_in
 from tests.pages.attention.test_steps import ids_of, loaded
@@ -54,6 +55,16 @@ def test_the_half_mixture_is_no_average_of_the_outputs(layer, position, other):
     assert output == pytest.approx(float(half[0]), abs=2e-4)
     gap = (half - (first + last) / 2).norm() / (last - first).norm()
     assert away == pytest.approx(float(gap), abs=2e-4)
+    # the headline says how far the output is from the line, on the plane that is drawn
+    with torch.no_grad():
+        shares = torch.linspace(0, 1, 41, dtype=z.dtype)[:, None]
+        outputs = model.blocks[layer].feed_forward((1 - shares) * z[position] + shares * z[other])["mlp_out"].double()
+    line = (last - first) / (last - first).norm()
+    aside = (outputs - first) - ((outputs - first) @ line)[:, None] * line
+    far = aside[aside.norm(dim=1).argmax()]
+    drawn = abs(float(aside[20] @ far / far.norm() / (last - first).norm()))
+    title = next(m.value for m in at.markdown if m.value.startswith(f"**Block {layer}: half"))
+    assert percent(drawn) in title and drawn <= away
 
 
 @pytest.mark.parametrize("other", ["-1", "25", "999"])
