@@ -70,6 +70,7 @@ export class Near {
     this.guess = field(row, text.guess_near, { done: () => this.act() });
     actButton(row, text.act_near, () => this.act());
     this.sky = make("div", "sky", stage);
+    this.offers = make("div", "acts offers", stage);
     onWidth(this.sky, () => this.paint());
   }
 
@@ -82,6 +83,12 @@ export class Near {
   show({ asks, tells }) {
     if (!this.word.input.value) this.word.input.value = asks.word;
     this.tells = tells;
+    this.offers.replaceChildren();
+    this.offers.hidden = !asks.offers;
+    for (const word of asks.offers ?? []) button(this.offers, word, "", () => {
+      this.word.input.value = word;
+      this.act();
+    }, "option");
     this.paint();
   }
 

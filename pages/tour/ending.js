@@ -57,6 +57,7 @@ export class Learn {
   constructor(stage, tour) {
     this.tour = tour;
     const { text } = tour;
+    this.options = make("div", "acts options", stage);
     this.row = make("div", "acts", stage);
     this.sample = make("blockquote", "sample", stage);
     this.asked = make("p", "asked", this.sample);
@@ -64,17 +65,22 @@ export class Learn {
     const guesses = make("div", "guesses", stage);
     make("p", "caption", guesses, text.guesses_learn);
     this.bars = new Bars(guesses, text);
-    this.note = make("p", "note", stage);
   }
 
-  show({ asks, tells, values }) {
+  show({ asks, tells, acted }) {
     const { text } = this.tour, last = asks.moments.length - 1;
     this.moments = asks.moments;
-    if (!this.slider) this.slider = new Slider(this.row, text.field_learn, { low: 0, high: last, value: tells?.at ?? 0,
-      words: (at) => grouped(this.moments[at].step), input: () => this.turn(),
-      commit: (at) => this.tour.act({ at }) });
-    this.note.replaceChildren();
-    if (asks.other) say(this.note, text.other_learn, values);
+    if (!this.slider) {
+      for (const guess of asks.options)
+        button(this.options, text[`${guess}_learn`], "", () => this.tour.act({ guess, at: 0 }), "option");
+      this.slider = new Slider(this.row, text.field_learn, { low: 0, high: last, value: tells?.at ?? 0,
+        words: (at) => grouped(this.moments[at].step), input: () => this.turn(),
+        commit: (at) => this.tour.act({ guess: this.guessed, at }) });
+    }
+    this.guessed = tells?.guess;
+    this.options.hidden = Boolean(tells);
+    this.row.hidden = !tells;
+    if (tells && acted) this.slider.node.focus({ preventScroll: true });      // the pressed option is gone
     this.turn(Boolean(tells));
   }
 

@@ -15,6 +15,8 @@ MOST_NAMES = 10_000                 # tokens whose words travel, so that the dic
 # steps of training that are shown: the nearest that were kept, and the last
 MOMENTS = (0, 64, 96, 128, 256, 512, 1_024)
 N_GUESSES = 3
+FIRST = ("letters", "frequent", "grammar", "copy")      # what a model may be thought to write first
+MOST_REPEATED = 3                   # different pieces of a sample that repeats itself
 SAMPLE = 110                        # characters
 
 
@@ -33,23 +35,47 @@ def dice(_page: Lesson, run: Run, done: dict) -> Step:
                 values, arrays)
 
 
-def learn(_page: Lesson, run: Run, done: dict) -> Step:
-    """How it learned: the next word and a sample at some moments of a model's training."""
+def learn(page: Lesson, run: Run, done: dict) -> Step:
+    """How it learned: what it writes first, and the next word and a sample at some moments of a model's training."""
     name = grown(run)
     if name is None:
         return Step(None)
     shown = moments_of(run, name)
     values = {"model": name, "steps": shown[-1]["step"], "n": shown[0]["n"]}
-    at = Setting(0, low=0, high=len(shown) - 1).accept(done["learn"].get("at")) if "learn" in done else None
-    other = name != cache.name_and_step(run.model_name)[0]
-    asks = {"moments": shown, "other": other}
-    return Step(asks, None if at is None else {"at": at}, (), values)
+    asks = {"moments": shown, "options": FIRST}
+    if name != cache.name_and_step(run.model_name)[0]:
+        asks["variant"] = "other"
+    act = done.get("learn", {})
+    guess = act.get("guess")
+    if guess not in FIRST:
+        return Step(asks, values=values)
+    at = Setting(0, low=0, high=len(shown) - 1).accept(act.get("at")) or 0
+    step, repeated = repeated_by(run, name)
+    told = values | {"step": step, "guess": page.label(f"{guess}_learn"),
+                     "pieces": ", ".join(f"“{piece}”" for piece in repeated)}
+    right = "told_learn_right" if guess == "frequent" else "told_learn_wrong"
+    said = [(right, told)] * bool(repeated) + [("told_learn_on", {})] * (not at)
+    return Step(asks, {"at": at, "guess": guess}, said, values)
 
 
 def grown(run: Run) -> str | None:
     """The model whose training was kept: this one, or else the first bundled one."""
     return next((base for base in (cache.name_and_step(run.model_name)[0], *cache.model_names())
                  if cache.moments(base)), None)
+
+
+def repeated_by(run: Run, name: str) -> tuple[int, list[str]]:
+    """The last of the first shown moments, after the start, at which a model's sample repeats a few pieces, and these
+    pieces; (0, []) where it never does so.
+    """
+    tokenizer, step, pieces = cache.shared_model(name, run.device).tokenizer, 0, []
+    samples = {moment.step: moment.sample for moment in cache.moments(name)}     # those that are shown are cut
+    for shown in moments_of(run, name)[1:]:
+        ids = sorted(set(tokenizer.encode(samples[shown["step"]])))
+        if len(ids) > MOST_REPEATED:
+            break
+        step, pieces = shown["step"], [plain(tokenizer.visible(i), "") for i in ids]
+    return step, pieces
 
 
 def moments_of(run: Run, name: str) -> list[dict]:

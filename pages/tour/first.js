@@ -94,14 +94,17 @@ export class Change {
     this.begin = walked(this.line, text.pieces_change);
     const row = make("div", "acts", stage);
     this.field = field(row, "", { done: () => this.act(), name: "big" });
-    actButton(row, text.act_change, () => this.act());
+    this.guesses = [actButton(row, text.moves_change, () => this.act(true)),
+      actButton(row, text.stays_change, () => this.act(false))];
     this.bars = new Bars(stage, text);
   }
 
-  act() {
+  /** moves: the guess whether the next word changes; the Enter key in the field leads on to it. */
+  act(moves) {
     const word = this.field.input.value.trim();
-    if (!word) { this.tour.asksFor(this.field.input); return; }
-    this.tour.act({ word, place: this.place });
+    if (!word) this.tour.asksFor(this.field.input);
+    else if (moves === undefined) this.guesses[0].focus();
+    else this.tour.act({ word, place: this.place, moves });
   }
 
   show({ asks, tells }) {

@@ -4,6 +4,7 @@ import { button, draw, make, setText, sized } from "../../core/components/lib/do
 import { readTheme, whenStyled } from "../../core/components/lib/theme.js";
 import { onWidth } from "../../core/components/lib/view.js";
 import { actButton, Bars, Slider, walked } from "./parts.js";
+import { written } from "./fold.js";
 import { brief, percent, say, spoken } from "./said.js";
 
 const LEAST_SHOWN = 0.03;       // of the attention: what is less gets no arc
@@ -51,17 +52,25 @@ export class Look {
     this.svg.replaceChildren();
     const box = this.place.getBoundingClientRect();
     sized(this.svg, box.width, box.height, "");
-    if (!this.tells || !box.width) return;
+    for (const { points, width, opacity } of this.curves(box)) {
+      const path = draw("path", { d: written(points), "stroke-width": width, "stroke-opacity": opacity, pathLength: 1 },
+        this.svg);
+      if (this.tour.moves) path.classList.add("drawn");
+    }
+  }
+
+  /** The arcs within a box of the window, as the next step folds them (fold.js). */
+  curves(box) {
+    if (!this.tells || !box.width) return [];
     const at = (node) => { const own = node.getBoundingClientRect();
       return { x: own.left + own.width / 2 - box.left, top: own.top - box.top, foot: own.bottom - box.top }; };
-    const from = at(this.nodes.at(-1));
-    this.tells.weights.forEach((weight, i) => {
-      if (weight < LEAST_SHOWN || i === this.nodes.length - 1) return;
+    const from = at(this.nodes.at(-1)), last = this.nodes.length - 1;
+    return this.tells.weights.flatMap((weight, i) => {
+      if (weight < LEAST_SHOWN || i === last) return [];
       const to = at(this.nodes[i]), level = to.foot > from.top, end = level ? to.top : to.foot + LABEL;
       const bend = level ? from.top - RISE : (from.top + end) / 2;
-      const path = draw("path", { d: `M ${from.x} ${from.top} C ${from.x} ${bend}, ${to.x} ${bend}, ${to.x} ${end}`,
-        "stroke-width": 1.5 + 10 * weight, "stroke-opacity": 0.35 + 0.6 * weight, pathLength: 1 }, this.svg);
-      if (this.tour.moves) path.classList.add("drawn");
+      return [{ points: [[from.x, from.top], [from.x, bend], [to.x, bend], [to.x, end]], back: last - i,
+        width: 1.5 + 10 * weight, opacity: 0.35 + 0.6 * weight }];
     });
   }
 }
@@ -96,6 +105,7 @@ export class Heads {
       this.wall.replaceChildren();
       this.nodes = Array.from({ length: layers * heads }, (_, i) => this.tile(i, side));
       this.begin(met);
+      this.tour.foldInto(this.nodes[met].firstChild, side);
     }
     this.nodes.forEach((node, i) => {
       const name = `${Math.floor(i / heads)}.${i % heads}`, isOff = this.off.has(i);
@@ -128,6 +138,8 @@ export class Heads {
 export class Layers {
   constructor(stage, tour) {
     this.tour = tour;
+    this.line = make("p", "line", stage);
+    this.line.dir = "auto";
     this.row = make("div", "acts", stage);
     this.way = make("div", "columns", stage);
     this.note = make("p", "note", stage);
@@ -136,10 +148,13 @@ export class Layers {
   show({ asks, tells }) {
     const { text } = this.tour;
     if (!this.guess) {
-      this.guess = new Slider(this.row, text.field_layers, { low: 0, high: asks.n, value: Math.ceil(asks.n / 2),
+      this.guess = new Slider(this.row, text.field_layers, { low: 0, high: asks.n, value: 0,
         words: (value) => spoken(text.after, { k: value }) });
       actButton(this.row, text.act_layers, () => this.tour.act({ guess: this.guess.value }));
     }
+    this.line.hidden = !asks.text;
+    setText(this.line, asks.text ? `${asks.text} ` : "");
+    setText(make("span", "gap", this.line), asks.text ? asks.top : "");
     this.way.replaceChildren();
     this.note.replaceChildren();
     if (tells) say(this.note, text.note_layers, { top: { word: asks.top } });

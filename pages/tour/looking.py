@@ -99,30 +99,63 @@ def wall_of(run: Run) -> tuple[int, np.ndarray]:
     return cache.result(run.key("tour_wall"), make, lambda made: made[1].nbytes)
 
 
-def layers(_page: Lesson, run: Run, done: dict) -> Step:
-    """Layer by layer: from which block on the likeliest next token leads."""
-    n = run.model.config.n_layers
-    top_id, top, _ = first_word(run)
-    asks, values = {"n": n, "top": top}, {"n": n, "top": word(top)}
+def layers(page: Lesson, own: Run, done: dict) -> Step:
+    """Layer by layer: from which block on the likeliest next token leads, in the prompt or, where there the last block
+    alone decides, in the tour's own sentence.
+    """
+    n, run = own.model.config.n_layers, told_early(page, own)
+    _, top, _ = first_word(run)
+    asks = {"n": n, "top": top} | ({} if run is own else {"variant": "other", "text": run.text})
+    values = {"n": n, "top": word(top)}
     guess = Setting(0, low=0, high=n).accept(done["layers"].get("guess")) if "layers" in done else None
     if guess is None:
         return Step(asks, values=values)
-    ids, chances = lens_of(run, top_id)
-    first = max((k + 1 for k in range(n + 1) if ids[k] != ids[-1]), default=0)
+    ids, chances = lens_of(run)
+    first = lead_of(ids)
     changes = sum(a != b for a, b in zip(ids, ids[1:]))
     at = sorted({*np.linspace(0, n, min(n + 1, MOST_RUNGS)).round().astype(int).tolist(), first, guess})
     names = next_words(run, ids, run.text)
     rungs = [{"after": k, "word": names[k], "p": chances[k], "mine": k == guess, "first": k == first} for k in at]
-    told = values | {"guess": guess, "first": first, "changes": changes, "last": word(names[0])}
-    verdict = "told_layers_start" if not first else "told_layers_same" if guess == first else "told_layers"
-    said = [verdict, *["told_layers_repeats"] * (ids[0] == run.token_ids[-1]),
-            "told_layers_changes" if changes > 1 else "told_layers_once"]
+    told = values | {"guess": guess, "first": first, "changes": changes, "last": word(names[0]),
+                     "own": word(first_word(own)[1])}
+    leads = "told_layers_start" if not first else "told_layers_end" if first == n else "told_layers_from"
+    said = ["told_layers_right" if guess == first else "told_layers_wrong", leads,
+            *["told_layers_repeats"] * (ids[0] == run.token_ids[-1]), *["told_layers_changes"] * (changes > 1),
+            *["told_layers_own"] * (run is not own)]
     return Step(asks, {"rungs": rungs}, [(label, told) for label in said], values)
 
 
-def lens_of(run: Run, top: int) -> tuple[list[int], list[float]]:
-    """If the model stopped after 0, 1, … L blocks: the token that would be likeliest next, and the probability of the
-    token `top`.
+def told_early(page: Lesson, run: Run) -> Run:
+    """The run, or the same model on the tour's own sentence, where its likeliest next token leads before the last block
+    and that of the run does not.
     """
-    probs = [logit_lens(run.model, resid[-1]).softmax(-1) for resid in run.trace.depths]
-    return [int(row.argmax()) for row in probs], [float(row[top]) for row in probs]
+    if leads_early(run):
+        return run
+    other = run.with_text(page.label("text_layers"))
+    return other if leads_early(other) else run
+
+
+def leads_early(run: Run) -> bool:
+    """Whether the likeliest next token leads before the last block."""
+    return lead_of(lens_of(run)[0]) < run.model.config.n_layers
+
+
+def lead_of(leaders: list[int]) -> int:
+    """After how many blocks the last one of the leading tokens leads, and stays ahead.
+
+    >>> lead_of([5, 7, 5, 9, 9]), lead_of([3, 3])
+    (3, 0)
+    """
+    return max((k + 1 for k, leader in enumerate(leaders) if leader != leaders[-1]), default=0)
+
+
+def lens_of(run: Run) -> tuple[list[int], list[float]]:
+    """If the model stopped after 0, 1, … L blocks: the token that would be likeliest next, and the probability of the
+    one that is likeliest in the end.
+    """
+    def make() -> tuple[list[int], list[float]]:
+        probs = [logit_lens(run.model, resid[-1]).softmax(-1) for resid in run.trace.depths]
+        top = first_word(run)[0]
+        return [int(row.argmax()) for row in probs], [float(row[top]) for row in probs]
+
+    return cache.result(run.key("tour_lens"), make, lambda made: 100 * len(made[0]))

@@ -28,6 +28,7 @@ export class Slider {
     make("span", "name", this.box, label);
     this.output = make("output", "", this.box);
     this.node = make("input", "", this.box);
+    this.node.ariaLabel = label;            // the label's own control is the output, which comes first
     this.words = words;
     Object.assign(this.node, { type: "range", min: low, max: high, step, value });
     this.node.oninput = () => { this.say(); input?.(this.value); };

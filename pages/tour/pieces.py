@@ -6,7 +6,6 @@ from core.analysis import embeddings
 from core.app.base.prose import TextFile
 from core.app.compute import cache
 from core.app.frame import Lesson
-from core.app.frame.named_token import id_of
 from core.app.state import Run
 from core.app.state.lesson_settings import Setting
 from core.language import segmentation
@@ -25,13 +24,16 @@ def pieces(_page: Lesson, run: Run, done: dict) -> Step:
     if not frames:
         return Step(None)
     first, last = (sum(map(len, frame)) for frame in (frames[0], frames[-1]))
-    asks = {"signs": frames[0], "n": first, "whole": "".join(sum(frames[0], [])) == run.text.replace(" ", "·")}
+    asks = {"signs": frames[0], "n": first}
+    if "".join(sum(frames[0], [])) != run.text.replace(" ", "·"):
+        asks["variant"] = "part"
     guess = Setting(1, low=1, high=first).accept(done["pieces"].get("guess")) if "pieces" in done else None
     if guess is None:
         return Step(asks)
     values = {"guess": guess, "n": last, "signs": first, "rules": n_rules}
-    return Step(asks, {"frames": frames},
-                [("told_pieces_same" if guess == last else "told_pieces", values), ("told_pieces_dot", {})])
+    said = ["told_pieces_same" if guess == last else "told_pieces", "told_pieces_dot",
+            *["told_pieces_start"] * bool(run.tokenizer.begin)]
+    return Step(asks, {"frames": frames}, [(label, values) for label in said])
 
 
 def frames_of(run: Run) -> tuple[list[list[list[str]]], int]:
@@ -59,30 +61,30 @@ def frames_of(run: Run) -> tuple[list[list[list[str]]], int]:
 
 def near(page: Lesson, run: Run, done: dict) -> Step:
     """Near and far: the reader's guess among the neighbours of a word."""
-    act, words = done.get("near"), page.words
-    asks, token = {"word": typed_word(words, done)}, looked_up(words, run, done)
+    act, typed = done.get("near"), typed_word(page.words, done)
+    asks, token = {"word": typed}, piece_of(typed, run)
     guess = str(act.get("guess", "")).strip()[:MOST_CHARACTERS] if act else ""
-    if not guess or token is None:
+    if not guess:
         return Step(asks)
+    if token is None:
+        return Step(asks | {"offers": offered(page.words, run)}, None, [("told_near_cut", {"typed": word(typed)})])
     scores, order = neighbours(run, token)
     name, names = run.tokenizer.visible(token), [run.tokenizer.visible(i) for i in order[:N_NEIGHBOURS].tolist()]
     around = [{"word": name, "near": float(scores[i])} for name, i in zip(names, order.tolist())]
-    mine, values = _piece(guess, run), {"word": word(name), "first": word(names[0]), "n": len(order)}
-    tells = {"centre": name, "around": around, "far": float(scores.median())}
-    if mine is None or mine == token:
-        return Step(asks, tells, [("told_near_itself", values)], {"value": f"{around[0]['near']:.2f}"})
+    mine, values = piece_of(guess, run), {"word": word(name), "first": word(names[0]), "n": len(order)}
+    tells, shown = {"centre": name, "around": around, "far": float(scores.median())}, {
+        "value": f"{around[0]['near']:.2f}"}
+    if mine is None:
+        return Step(asks, tells, [("told_near_guess_cut", values | {"guess": word(guess)})], shown)
+    if mine == token:
+        return Step(asks, tells, [("told_near_itself", values)], shown)
     rank = embeddings.rank(scores, mine, [token])
     values |= {"guess": word(run.tokenizer.visible(mine)), "rank": rank}
     if rank <= len(around):
         around[rank - 1]["mine"] = True
     else:
         around.append({"word": run.tokenizer.visible(mine), "near": float(scores[mine]), "mine": True})
-    said = [("told_near_same" if rank == 1 else "told_near", values)]
-    for piece, id_ in ((act.get("word"), token), (guess, mine)):
-        if not _is_whole(str(piece or ""), run):
-            said.append(("told_near_part", {"typed": word(str(piece)[:MOST_CHARACTERS]),
-                                            "piece": word(run.tokenizer.visible(id_))}))
-    return Step(asks, tells, said, {"value": f"{around[0]['near']:.2f}"})
+    return Step(asks, tells, [("told_near_same" if rank == 1 else "told_near", values)], shown)
 
 
 def neighbours(run: Run, token: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -100,28 +102,24 @@ def typed_word(words: TextFile, done: dict) -> str:
     return str(done.get("near", {}).get("word") or words.label("near_word"))[:MOST_CHARACTERS]
 
 
-def looked_up(words: TextFile, run: Run, done: dict) -> int | None:
-    """The token of that word."""
-    return _piece(typed_word(words, done), run)
+def offered(words: TextFile, run: Run) -> list[str]:
+    """Words that are one piece for this model, in place of one that it cuts."""
+    return [name for name in words.label("near_words").split(", ") if piece_of(name, run) is not None]
 
 
-def _piece(typed: str, run: Run) -> int | None:
-    """The token of a typed word, with the space before it that words have in a text; the first one, if it has several.
+def piece_of(typed: str, run: Run) -> int | None:
+    """The one token of a typed word, with the space before it that words have in a text where that is one; None for a
+    word that the model cuts.
     """
     bare = typed.strip().removeprefix("·").strip()
-    return id_of(f" {bare}", run.tokenizer) if bare else None
-
-
-def _is_whole(typed: str, run: Run) -> bool:
-    bare = typed.strip().removeprefix("·").strip()
-    return 1 in (len(run.tokenizer.encode(f" {bare}")), len(run.tokenizer.encode(bare)))
+    cuts = [run.tokenizer.encode(spelled) for spelled in (f" {bare}", bare)] if bare else []
+    return next((ids[0] for ids in cuts if len(ids) == 1), None)
 
 
 def numbers(page: Lesson, run: Run, done: dict) -> Step:
     """A list of numbers: how long it is, and the word's own list beside its nearest neighbour's."""
-    token, d = looked_up(page.words, run, done), run.model.config.d_embedding
-    if token is None:
-        token = looked_up(page.words, run, {})
+    asked, d = [typed_word(page.words, done), *offered(page.words, run)], run.model.config.d_embedding
+    token = next((one for one in (piece_of(name, run) for name in asked) if one is not None), run.token_ids[-1])
     name = run.tokenizer.visible(token)
     asks, values = {"options": sorted({*SIZES, d})}, {"word": word(name), "d": d, "n": run.tokenizer.vocab_size}
     guess = Setting(0).accept(done["numbers"].get("guess")) if "numbers" in done else None

@@ -7,7 +7,7 @@ import streamlit as st
 from core.app.base import catalogue, prose
 from core.app.compute import growing_results
 from core.app.frame import lesson, prediction
-from core.app.state import Run, reader
+from core.app.state import Run, prompts, reader
 from core.components import declare
 from core.components.lib.bytes import pack
 from pages.tour import ending, looking, pieces, words
@@ -16,8 +16,11 @@ from pages.tour.shared import STEPS, acts, is_named, keep, number
 COMPUTE = {"finish": words.finish, "write": words.write, "change": words.change, "pieces": pieces.pieces,
            "near": pieces.near, "numbers": pieces.numbers, "look": looking.look, "heads": looking.heads,
            "layers": looking.layers, "dice": ending.dice, "learn": ending.learn, "map": ending.whole}
-OPEN = "tour_open"          # in the session: the entrance that a press asks for
-GUESSED = ("finish", "pieces", "near", "numbers", "look", "layers", "dice")     # steps with a right guess
+# in the session: the entrance, and the sentence, that a press asks for
+OPEN, PROMPT = "tour_open", "tour_prompt"
+# steps with a right guess
+GUESSED = ("finish", "change", "pieces", "near", "numbers", "look", "layers", "dice", "learn")
+N_SENTENCES = 3             # offered where a step needs one
 HERE = Path(__file__).parent
 _tour = declare("tour", HERE / "tour.js", html='<div class="component tour"></div>', styles=(HERE / "tour.css",))
 
@@ -27,6 +30,8 @@ def draw() -> None:
     page = lesson.Lesson(catalogue.TOUR, prose.load(catalogue.TOUR), prose.load("app"))
 
     def body() -> None:
+        if prompt := st.session_state.pop(PROMPT, None):
+            reader.set_prompt(str(prompt))
         run, named = page.run(), is_named()
         if asked := st.session_state.pop(OPEN, None):
             lesson_id, settings = ending.place(page, run, asked)
@@ -49,22 +54,23 @@ def _draw(page: lesson.Lesson, run: Run, at: int, named: bool) -> None:
     header = {"text": page.words.labels | _symbols(page, run),
               "steps": STEPS, "at": at, "named": named, "scale": reader.scale(),
               "of": f"{run.model_name} {run.token_ids}", "title": page.text("title"), "done": done,
-              "asks": step.asks, "tells": step.tells, "said": list(step.said), "values": dict(step.values)}
+              "asks": step.asks, "tells": step.tells, "said": list(step.said), "values": dict(step.values),
+              "sentences": list(prompts.example_prompts()[:N_SENTENCES]) if step.asks is None else []}
     _tour(key="tour_picture", data=pack(header, dict(step.arrays)),
           on_settings=lambda settings: keep(settings["at"]),
           events={"act": lambda act: _act(done, act), "again": lambda acts: take_up(done, acts),
+                  "prompt": lambda prompt: st.session_state.update({PROMPT: prompt}),
                   "open": lambda entrance: st.session_state.update({OPEN: entrance})})
 
 
 def right_guesses(page: lesson.Lesson, run: Run, done: dict) -> list[tuple[str, dict]]:
     """How many of the reader's guesses were right, and how sure the first one was; nothing of who has guessed nothing.
     """
-    verdicts = {name: COMPUTE[name](page, run, done).said for name in GUESSED if name in done}
-    told = {name: said[0] for name, said in verdicts.items() if said}
+    verdicts = [(name, COMPUTE[name](page, run, done)) for name in GUESSED if name in done]
+    told = {name: step.said[0] for name, step in verdicts if step.tells and step.said}
     if not told:
         return []
-    right = sum(label.endswith(("_same", "_right")) or label == "told_layers_start" and not values["guess"]
-                for label, values in told.values())
+    right = sum(label.endswith(("_same", "_right")) for label, _ in told.values())
     values = {"right": right, "n": len(told)} | told.get("finish", ("", {}))[1]
     return [("told_map" if "finish" in told else "told_map_unsure", values)]
 

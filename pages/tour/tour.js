@@ -8,6 +8,7 @@ import { keepFree, mounted } from "../../core/components/lib/view.js";
 import { Near, Numbers, Pieces } from "./cut.js";
 import { Dice, Learn, Whole } from "./ending.js";
 import { Change, Finish, Write } from "./first.js";
+import { Fold } from "./fold.js";
 import { Heads, Layers, Look } from "./looking.js";
 import { actsOf, keepActs, remember, remembered } from "./memory.js";
 import { say, spoken } from "./said.js";
@@ -101,8 +102,10 @@ class Tour {
   /** Opens a step: its words at once, its picture as soon as it is known. */
   enter(at) {
     const forward = at >= (this.at ?? 0);
+    this.carry(at);
     this.at = at;
     this.view = null;
+    this.shown = null;
     this.acted = false;
     remember({ step: at });
     this.stage.className = `stage of-${this.name}`;
@@ -122,27 +125,40 @@ class Tour {
     this.mark();
   }
 
+  /** The arcs of the step that is left stay for the one whose square they fold into. */
+  carry(at) {
+    this.folding?.end();
+    this.folding = null;
+    if (!(this.view instanceof Look) || this.steps[at - 1] !== "heads" || !this.moves) return;
+    const arcs = this.view.curves(this.root.getBoundingClientRect());
+    if (arcs.length) this.folding = new Fold(this.root, arcs);
+  }
+
+  /** The arcs that were left fold into a square of `side` rows. */
+  foldInto(square, side) {
+    const own = this.root.getBoundingClientRect(), box = square.getBoundingClientRect();
+    const moved = new DOMMatrix(getComputedStyle(this.stage).transform).m41;        // the step itself still comes in
+    this.folding?.into({ x: box.left - own.left - moved, y: box.top - own.top, size: box.width }, side);
+    this.folding = null;
+  }
+
   /** Title and sentence; before the step is known, without what depends on the model. */
   words(values) {
-    const { text, name, shown } = this, part = shown?.asks?.whole === false ? "_part" : "";
+    const { text, name, shown } = this, variant = shown?.asks?.variant ?? "";
     this.heading.replaceChildren();
     this.sentence.replaceChildren();
     say(this.heading, text[`title_${name}`], { n: "…", ...values });
-    say(this.sentence, text[`sentence_${name}${part}`] ?? text[`sentence_${name}`],
+    say(this.sentence, text[`sentence_${name}_${variant}`] ?? text[`sentence_${name}`],
       { n: "…", top: "…", word: "…", last: "…", ...values });
   }
 
   /** The open step as Python has sent it. */
   fill() {
-    const shown = this.shown = this.known.get(this.at), { text, name } = this;
+    const shown = this.shown = this.known.get(this.at), { name } = this;
     clearTimeout(this.timer);
     this.words(shown.values);
     if (!shown.asks) {
-      this.view = null;
-      this.sentence.replaceChildren();
-      this.stage.replaceChildren();
-      make("p", "waiting", this.stage, name === "learn" ? text.needs_learn : text.needs);
-      this.told.replaceChildren();
+      this.needs(name === "learn" ? [] : shown.sentences);
       return;
     }
     if (!this.view) {
@@ -153,6 +169,17 @@ class Tour {
     this.view.show({ ...shown, acted: this.acted });
     if (this.acted) this.reveal();
     this.acted = false;
+  }
+
+  /** Nothing to act on: say what is missing, and offer sentences that have it. */
+  needs(sentences) {
+    const { text, stage } = this;
+    this.view = null;
+    this.carry(this.at);
+    for (const node of [this.sentence, stage, this.told]) node.replaceChildren();
+    make("p", "waiting", stage, sentences.length ? text.needs : text.needs_learn);
+    const row = make("div", "acts sentences", stage);
+    for (const sentence of sentences) button(row, sentence, "", () => this.trigger("prompt", sentence), "option");
   }
 
   /** The answer into sight, where the window is too low for the whole step. */

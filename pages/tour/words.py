@@ -26,6 +26,7 @@ MOST_WRITTEN = 60                        # tokens
 SEED = 1
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 UNKNOWN = 1e-5                           # the probability of a word that the model has hardly ever read
+CUT = 2                                  # pieces a word of a text that it has never read the like of
 ENGLISH_STORIES = ("stories", "stories-small")      # the models that have read nothing else
 MOVED = 0.1                              # of all probability: so much has to move for a word to count
 
@@ -58,8 +59,8 @@ def _counted(run: Run, typed: str) -> tuple[str, float, list[tuple[str, dict]]]:
     p, small = probability_of(run, typed), typed.lower()
     if small != typed and (p_small := probability_of(run, small)) > max(p, UNKNOWN):
         return small, p_small, [("told_finish_small", {"typed": word(typed), "small": word(small)})]
-    is_foreign = p < UNKNOWN and run.model_name in ENGLISH_STORIES
-    return typed, p, [("told_finish_foreign", {})] if is_foreign else []
+    is_foreign = p < UNKNOWN or n_words(run) >= CUT * max(1, len(run.text.split()))
+    return typed, p, [("told_finish_foreign", {})] if is_foreign and run.model_name in ENGLISH_STORIES else []
 
 
 def spelling(text: str, typed: str) -> str:
@@ -127,11 +128,13 @@ def change(_page: Lesson, run: Run, done: dict) -> Step:
     act = done.get("change")
     new = str(act.get("word", "")).strip()[:MOST_CHARACTERS] if act else ""
     place = Setting(0, low=0, high=len(words) - 1).accept(act.get("place")) if act else None
-    if not new or place is None:
+    if not new or place is None or not isinstance(act.get("moves"), bool):
         return Step(asks)
     old = words[place]
     after = run.with_text(run.text[:old.start()] + new + run.text[old.end():])
-    return Step(asks, *_compared(run, after, old[0], new, place))
+    tells, said = _compared(run, after, old[0], new, place)
+    is_right = act["moves"] == (said[0][0] == "told_change")
+    return Step(asks, tells, [("told_change_right" if is_right else "told_change_wrong", {}), *said])
 
 
 def _compared(run: Run, after: Run, old: str, new: str, place: int) -> tuple[dict, list[tuple[str, dict]]]:
@@ -145,7 +148,7 @@ def _compared(run: Run, after: Run, old: str, new: str, place: int) -> tuple[dic
     values = {"old": word(old), "new": word(new), "before": word(before), "p_before": share(p_before),
               "top": word(now), "p": share(p_now), "p_same": share(float(q[first]))}
     moved = float((p - q).abs().sum()) / 2
-    said = [("told_change_same" if first == second else "told_change", values),
+    said = [("told_change_stays" if first == second else "told_change", values),
             ("told_change_counts" if moved >= MOVED else "told_change_little", values)]
     return {"rows": rows, "place": place, "word": new}, said
 

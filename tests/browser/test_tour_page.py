@@ -17,7 +17,10 @@ from tests.browser.serving import ASK_FIRST, go_to, prepare, rest, serve, settle
 TOUR = prose.load("tour")
 FOCUSED = "() => { let e = document.activeElement; while (e?.shadowRoot?.activeElement) e = " \
           "e.shadowRoot.activeElement; return e?.tagName; }"
+FOCUSED_CLASS = FOCUSED.replace("tagName", "className")
 N = len(STEPS)
+MOST_TABS = 6           # to the first act of a first visit
+CONTROLS = {"button", "link", "slider", "switch", "checkbox", "textbox", "combobox", "radio", "tab"}
 
 
 def at_step(page: Page, number: int) -> None:
@@ -59,6 +62,7 @@ def acted(page: Page, number: int) -> None:
         typed(page, "doll")
     elif name == "change":
         typed(page, "hat")
+        page.keyboard.press("Enter")        # the focus has gone on to the guess
     elif name == "near":
         typed(page, "hot", "warm")
     elif name == "look":
@@ -69,6 +73,8 @@ def acted(page: Page, number: int) -> None:
     elif name == "heads":
         press(page, ".tile.met")
     elif name == "learn":
+        press(page, ".option")
+        is_told(page)
         press(page, "input[type=range]", "End")
     else:
         press(page, ".act")
@@ -245,6 +251,106 @@ def test_a_first_visit_of_the_home_page_is_the_tours_first_step_and_who_leaves_i
         expect(second.get_by_role("link", name=prose.load("app").label("page_tour"), exact=True)).to_be_visible()
         assert errors == []
         context.close()
+
+
+def test_a_first_visit_has_its_first_act_within_six_tabs(browser):
+    """From where the page puts the focus: the field stands ready, the button follows."""
+    with serve(env={ASK_FIRST: "on"}) as server:
+        context = browser.new_context(bypass_csp=True, viewport={"width": 1440, "height": 900})
+        prepare(context)
+        page = context.new_page()
+        page.goto(f"{server.url}/")
+        at_step(page, 1)
+        expect(page.locator(".tour .field input")).to_be_focused()
+        page.keyboard.type("doll")
+        for _ in range(MOST_TABS):
+            page.keyboard.press("Tab")
+            if page.evaluate(FOCUSED_CLASS) == "act":
+                break
+        page.keyboard.press("Enter")
+        is_told(page)
+        context.close()
+
+
+@pytest.mark.parametrize("path", ["tour", "heads", "training", "course", "models"])
+def test_no_name_of_a_control_contains_an_icons(open_page, path):
+    page = open_page(path)
+    icons = set(page.locator("[data-testid=stIconMaterial]").all_text_contents())
+    session = page.context.new_cdp_session(page)
+    nodes = session.send("Accessibility.getFullAXTree")["nodes"]
+    names = {node["name"]["value"] for node in nodes if not node["ignored"] and node["role"]["value"] in CONTROLS}
+    assert icons and names and [name for name in names if icons & set(re.split(r"\s+", name))] == []
+
+
+def test_a_word_that_the_model_cuts_is_exchanged_for_an_offered_one(open_page):
+    page = open_page("tour?tour=5")
+    at_step(page, 5)
+    typed(page, "Hund", "Katze")
+    expect(page.locator(".tour .told")).to_contain_text("Hund")
+    offered = page.locator(".tour .offers .option")
+    expect(offered).to_have_count(3)
+    word = offered.first.text_content()
+    offered.first.click()
+    expect(page.locator(".tour .star.centre")).to_have_text(f"·{word}")
+    expect(page.locator(".tour .star")).to_have_count(8)
+    expect(offered).to_have_count(0)
+
+
+def test_a_slider_is_called_what_stands_above_it(open_page):
+    page = open_page("tour")
+    for number, label in ((1, "sure_finish"), (4, "field_pieces"), (9, "field_layers")):
+        page.locator(".tour .dot").nth(number - 1).click()
+        at_step(page, number)
+        expect(page.get_by_role("slider", name=TOUR.label(label), exact=True)).to_be_visible()
+
+
+# each picture of the fold while it moves: the time, and the middles of its arcs
+WATCHED = """(tour) => {
+  tour.seen = [];
+  const at = () => {
+    const fold = tour.querySelector(".fold"), stage = tour.querySelector(".stage").className;
+    if (fold) tour.seen.push([performance.now(), stage, [...fold.querySelectorAll("path")].map((path) => {
+      const box = path.getBoundingClientRect();
+      return [(box.left + box.right) / 2, (box.top + box.bottom) / 2, box.width];
+    })]);
+    requestAnimationFrame(at);
+  };
+  at();
+}"""
+
+
+@pytest.mark.parametrize("still", [False, True])
+def test_the_arcs_of_a_head_fold_into_the_last_row_of_its_square_and_leave_the_wall_as_it_is(open_page, still):
+    page = open_page("tour?tour=7", still=still)
+    at_step(page, 7)
+    acted(page, 7)
+    is_told(page)
+    rest(page)
+    n_arcs = page.locator(".looks path").count()
+    page.locator(".tour").evaluate(WATCHED)
+    page.locator(".tour .next").click()
+    at_step(page, 8)
+    expect(page.locator(".tour .tile")).to_have_count(48)
+    expect(page.locator(".tour .fold")).to_have_count(0)
+    rest(page)
+    seen = page.locator(".tour").evaluate("tour => tour.seen")
+    folded = page.locator(".tour .stage").inner_html()
+    if still:
+        assert seen == []
+        return
+    assert len(seen[0][2]) == n_arcs > 1
+    square = page.locator(".tour .tile.met canvas").bounding_box()
+    unit = square["width"] / 26
+    for x, y, wide in seen[-1][2]:
+        assert square["x"] <= x <= square["x"] + square["width"] and wide < 20 * unit
+        assert abs(y - (square["y"] + square["height"])) < 20 * unit
+    page.locator(".tour .dot").nth(8).click()
+    at_step(page, 9)
+    page.locator(".tour .dot").nth(7).click()
+    at_step(page, 8)
+    expect(page.locator(".tour .fold")).to_have_count(0)
+    rest(page)
+    assert page.locator(".tour .stage").inner_html() == folded and page.errors == []
 
 
 TYPED = ("<img src=x onerror=window.zq=1>", "🐶" * 40, "שלום", "a\u0000b", "{word}", "  ")

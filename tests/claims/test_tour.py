@@ -1,4 +1,5 @@
 """What the tour says, with the prompt that it opens with and with all the examples."""
+import numpy as np
 import torch
 
 from core.app.base import prose
@@ -15,8 +16,8 @@ PAGE = Lesson("tour", prose.load("tour"), prose.load("app"))
 def test_the_word_that_the_tour_begins_with_counts():
     there = opening()
     place = words.change(PAGE, there, {}).asks["place"]
-    step = words.change(PAGE, there, {"change": {"word": "hat", "place": place}})
-    assert [label for label, _ in step.said] == ["told_change", "told_change_counts"]
+    step = words.change(PAGE, there, {"change": {"word": "hat", "place": place, "moves": True}})
+    assert [label for label, _ in step.said] == ["told_change_right", "told_change", "told_change_counts"]
     assert step.tells["rows"][0]["word"] == "hat" and step.tells["rows"][0]["p"] > 0.5
 
 
@@ -32,8 +33,28 @@ def test_words_that_are_used_alike_are_neighbours():
 @claims("tour.md", "The first place changed hands {changes} times: the model changes its mind.")
 def test_the_model_changes_its_mind_on_the_way():
     for prompt in example_prompts()[:4]:
-        leaders, _ = looking.lens_of(run(prompt), top=0)
+        leaders, _ = looking.lens_of(run(prompt))
         assert sum(a != b for a, b in zip(leaders, leaders[1:])) > 1, prompt
+
+
+@claims("tour.md", "The framed square is the head of the step before: its arcs are the last row.")
+def test_the_arcs_are_the_last_row_of_the_framed_square():
+    there = opening()
+    step = looking.heads(PAGE, there, {})
+    side, met = step.asks["side"], step.asks["met"]
+    row = step.arrays["tiles"].reshape(-1, side, side)[met, -1] / 255.0
+    weights = looking.look(PAGE, there, {"look": {"key": 3}}).tells["weights"]
+    assert len(weights) == side and np.allclose(row ** 2, weights, atol=0.005)
+
+
+@claims("tour.md", "The same few common pieces")
+def test_a_model_begins_with_the_same_few_pieces():
+    """And not with letters, sentences without sense or whole ones: these are the tour's other answers."""
+    step, few = ending.repeated_by(opening(), "stories-small")
+    assert step > 0 and 0 < len(few) <= 3 and all(len(few) > 1 or len(piece) > 1 for piece in few)
+    told = {guess: ending.learn(PAGE, opening(), {"learn": {"guess": guess, "at": 0}}).said[0][0]
+            for guess in ending.FIRST}
+    assert [guess for guess, label in told.items() if label == "told_learn_right"] == ["frequent"]
 
 
 @claims("tour.md", "All {n} heads look back at once, each in its own way. Switch some off: will {top} survive?")

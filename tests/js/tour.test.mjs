@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { FOLD_MS, folded, written } from "../../pages/tour/fold.js";
 import { heated, place } from "../../pages/tour/heat.js";
 import { percent, spoken } from "../../pages/tour/said.js";
 
@@ -27,6 +28,15 @@ test("heat is the softmax of the divided logits, and lowers the first", () => {
 test("a throw falls into the share that holds it", () => {
   const chances = [0.5, 0.3, 0.2];
   assert.deepEqual([0, 0.49, 0.5, 0.79, 0.8, 0.999999].map((xi) => place(chances, xi)), [0, 0, 1, 1, 2, 2]);
+});
+
+test("an arc begins as it stands and ends as a line across its cell", () => {
+  const arc = [[100, 40], [100, 10], [20, 10], [20, 40]], cell = { x: 200, y: 300, size: 6 };
+  assert.deepEqual(folded(arc, cell, 0), arc);
+  assert.deepEqual(folded(arc, cell, 1), [[206, 303], [204, 303], [202, 303], [200, 303]]);
+  assert.deepEqual(folded(arc, cell, 0.5)[0], [153, 171.5]);
+  assert.ok(FOLD_MS >= 250 && FOLD_MS <= 400);
+  assert.equal(written(arc), "M 100 40 C 100 10, 20 10, 20 40");
 });
 
 test("what is spoken has words and percents, and leaves an unknown name as it is", () => {

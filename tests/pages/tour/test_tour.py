@@ -27,9 +27,11 @@ pytestmark = pytest.mark.long
 TEXT = prose.load("tour")
 PAGE = Lesson("tour", TEXT, prose.load("app"))
 # an act for each step that has one
-ACTS = {"finish": {"word": "doll", "sure": 60}, "write": {"added": [None] * 3}, "change": {"word": "hat", "place": 0},
-        "pieces": {"guess": 3}, "near": {"word": "hot", "guess": "warm"}, "numbers": {"guess": 32}, "look": {"key": 2},
-        "heads": {"off": [0, 9]}, "layers": {"guess": 2}, "dice": {"guess": "more"}, "learn": {"at": 1}}
+ACTS = {"finish": {"word": "doll", "sure": 60}, "write": {"added": [None] * 3},
+        "change": {"word": "hat", "place": 0, "moves": True}, "pieces": {"guess": 3},
+        "near": {"word": "hot", "guess": "warm"}, "numbers": {"guess": 32}, "look": {"key": 2},
+        "heads": {"off": [0, 9]}, "layers": {"guess": 2}, "dice": {"guess": "more"},
+        "learn": {"guess": "copy", "at": 1}}
 HOSTILE = ("<img src=x onerror=alert(1)>", "", " ", "\x00", "🐶" * 80, "שלום", "a" * 10_000, "·", "**x**", "{word}")
 
 
@@ -119,10 +121,11 @@ def test_the_map_leads_on_with_every_prompt(prompt: str | None):
 
 @pytest.mark.parametrize("written", HOSTILE)
 def test_what_is_typed_into_a_field_breaks_no_step(written: str):
-    done = {"finish": {"word": written, "sure": written}, "change": {"word": written, "place": written},
+    done = {"finish": {"word": written, "sure": written},
+            "change": {"word": written, "place": written, "moves": written},
             "near": {"word": written, "guess": written}, "numbers": {"guess": written}, "pieces": {"guess": written},
             "look": {"key": written}, "layers": {"guess": written}, "dice": {"guess": written},
-            "learn": {"at": written}}
+            "learn": {"guess": written, "at": written}}
     for name in done:
         for label, values in COMPUTE[name](PAGE, run(), done).said:
             filled(label, values)
@@ -175,15 +178,17 @@ def test_writing_takes_the_readers_token_and_throws_the_same_dice_each_time():
 def test_a_changed_word_is_told_with_both_texts_own_passes():
     there = run()
     place = words.change(PAGE, there, {}).asks["place"]
-    step = words.change(PAGE, there, {"change": {"word": "hat", "place": place}})
+    step = words.change(PAGE, there, {"change": {"word": "hat", "place": place, "moves": True}})
     assert [piece for piece, is_word in step.asks["pieces"] if is_word][place] == "ball"
     after = read(there.loaded, there.text.replace("ball", "hat"))
     for row in step.tells["rows"]:
         [token] = there.tokenizer.encode(f" {row['word']}")
         assert math.isclose(row["p"], float(after.trace.probs[-1, token]), rel_tol=1e-4)
         assert math.isclose(row["before"], float(there.trace.probs[-1, token]), rel_tol=1e-4)
-    same = words.change(PAGE, there, {"change": {"word": "ball", "place": place}})
-    assert labels(same) == ["told_change_same", "told_change_little"]
+    same = words.change(PAGE, there, {"change": {"word": "ball", "place": place, "moves": True}})
+    assert labels(same) == ["told_change_wrong", "told_change_stays", "told_change_little"]
+    assert labels(step)[0] == "told_change_right"
+    assert words.change(PAGE, there, {"change": {"word": "hat", "place": place}}).tells is None
 
 
 def test_the_sentence_of_the_words_to_pick_from_is_the_prompt():
@@ -209,13 +214,13 @@ def test_neighbours_are_those_of_a_plain_cosine():
     [hot] = run().tokenizer.encode(" hot")
     cosines = torch.nn.functional.cosine_similarity(E, E[hot][None], dim=-1)
     cosines[hot] = -2
-    step = pieces.near(PAGE, run(), {"near": {"word": "hot", "guess": "banana"}})
+    step = pieces.near(PAGE, run(), {"near": {"word": "hot", "guess": "king"}})
     around = step.tells["around"]
     order = cosines.argsort(descending=True)
     assert [one["word"] for one in around[:7]] == [run().tokenizer.visible(int(i)) for i in order[:7]]
     assert np.allclose([one["near"] for one in around[:7]], cosines[order[:7]].tolist(), atol=1e-5)
     told = dict(step.said)["told_near"]
-    assert int(order[told["rank"] - 1]) == run().tokenizer.encode(" banana")[0] and around[-1]["mine"]
+    assert int(order[told["rank"] - 1]) == run().tokenizer.encode(" king")[0] and around[-1]["mine"]
 
 
 def test_the_list_of_numbers_is_the_words_own_row():
@@ -232,6 +237,24 @@ def test_a_word_with_a_capital_letter_counts_as_the_piece_that_fits():
     assert "told_finish_small" not in labels(name)
 
 
+@pytest.mark.parametrize(("prompt", "foreign"), [
+    ("Die Katze saß auf der Matte. Der Hund saß auf der", True), ("El gato se sentó en la", True),
+    *((prompt, False) for prompt in example_prompts())])
+def test_a_prompt_of_no_english_story_is_told_too(prompt: str, foreign: bool):
+    top = plain(run(prompt).tokenizer.visible(int(run(prompt).trace.probs[-1].argmax())), "")
+    said = labels(words.finish(PAGE, run(prompt), {"finish": {"word": top, "sure": 50}}))
+    assert ("told_finish_foreign" in said) is foreign
+
+
+def test_a_word_that_is_cut_has_no_neighbours_and_others_are_offered():
+    step = pieces.near(PAGE, run(), {"near": {"word": "Hund", "guess": "Katze"}})
+    assert step.tells is None and labels(step) == ["told_near_cut"] and len(step.asks["offers"]) == 3
+    assert all(len(run().tokenizer.encode(f" {word}")) == 1 for word in step.asks["offers"])
+    guess = pieces.near(PAGE, run(), {"near": {"word": "hot", "guess": "Katze"}})
+    assert guess.tells and labels(guess) == ["told_near_guess_cut"]
+    assert "." in guess.values["value"] and len(guess.values["value"]) <= 5
+
+
 @pytest.mark.parametrize("word", ["Puppe", "мяч", "球", "ball", "way"])
 def test_a_word_of_no_english_story_is_told_why(word: str):
     step = words.finish(PAGE, run(), {"finish": {"word": word, "sure": 50}})
@@ -239,7 +262,7 @@ def test_a_word_of_no_english_story_is_told_why(word: str):
 
 
 def test_the_bars_of_a_changed_word_stand_in_falling_order():
-    rows = words.change(PAGE, run(), {"change": {"word": "hat", "place": 12}}).tells["rows"]
+    rows = words.change(PAGE, run(), {"change": {"word": "hat", "place": 12, "moves": True}}).tells["rows"]
     assert [row["p"] for row in rows] == sorted((row["p"] for row in rows), reverse=True)
 
 
@@ -274,13 +297,33 @@ def test_the_wall_holds_every_heads_pattern():
 
 def test_the_layers_are_the_lenss_and_end_at_the_models_own_word():
     top = run().trace.probs[-1].max(-1)
-    leaders, chances = looking.lens_of(run(), int(top.indices))
+    leaders, chances = looking.lens_of(run())
     assert len(leaders) == len(chances) == 7 and leaders[-1] == int(top.indices)
     assert math.isclose(chances[-1], float(top.values), rel_tol=1e-4) and max(chances[:3]) < 0.05
-    step = looking.layers(PAGE, run(), {"layers": {"guess": 0}})
-    first = dict(step.said)["told_layers"]["first"]
-    assert set(leaders[first:]) == {leaders[-1]} and (first == 0 or leaders[first - 1] != leaders[-1])
-    assert "told_layers_repeats" in labels(step) and leaders[0] == run().token_ids[-1]
+
+
+def test_the_layers_are_asked_of_a_sentence_in_which_the_word_comes_early_and_the_own_one_is_told():
+    other, early = run(TEXT.label("text_layers")), run("Once upon a")
+    shown = looking.layers(PAGE, run(), {"layers": {"guess": 3}})
+    leaders, chances = looking.lens_of(other)
+    first = dict(shown.said)["told_layers_from"]["first"]
+    assert shown.asks["text"] == other.text and shown.asks["variant"] == "other" and first in (3, 4)
+    assert set(leaders[first:]) == {leaders[-1]} and leaders[first - 1] != leaders[-1]
+    assert [rung["p"] for rung in shown.tells["rungs"]] == chances and chances == sorted(chances)
+    assert labels(shown) == ["told_layers_right", "told_layers_from", "told_layers_repeats", "told_layers_own"]
+    assert leaders[0] == other.token_ids[-1] and looking.lens_of(run())[0][-2] != looking.lens_of(run())[0][-1]
+    own = looking.layers(PAGE, early, {"layers": {"guess": 0}})
+    assert "text" not in own.asks and "told_layers_own" not in labels(own) and labels(own)[0] == "told_layers_wrong"
+
+
+@pytest.mark.parametrize(("leaders", "said"), [([7, 8, 7, 8, 7, 8, 9], "end"), ([9] * 7, "start"),
+                                               ([7, 7, 7, 9, 9, 9, 9], "from")])
+def test_what_is_said_of_the_layers_is_true_where_only_the_last_decides_and_where_none_does(
+        leaders: list[int], said: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(looking, "lens_of", lambda run: (leaders, [0.1] * 7))
+    monkeypatch.setattr(looking, "told_early", lambda page, run: run)
+    step = looking.layers(PAGE, run(), {"layers": {"guess": 1}})
+    assert f"told_layers_{said}" in labels(step) and ("told_layers_changes" in labels(step)) is (said == "end")
 
 
 # ---- steps 10 to 12 --------------------------------------------------------------------------------------------------
@@ -299,6 +342,33 @@ def test_the_moments_are_a_models_own_at_its_steps():
     past = read(cache.shared_model("stories-small@256", "cpu"), run().text)
     [shown] = [moment for moment in moments if moment["step"] == 256]
     assert math.isclose(shown["rows"][0]["p"], float(past.trace.probs[-1].max()), rel_tol=1e-5)
+
+
+def test_what_it_writes_first_is_read_off_the_samples_that_were_kept():
+    step, few = ending.repeated_by(run(), "stories-small")
+    samples = {moment.step: moment.sample for moment in cache.moments("stories-small")}
+    later = min(moment["step"] for moment in ending.moments_of(run(), "stories-small") if moment["step"] > step)
+    assert set(samples[step].split()) == set(few) and len(few) <= 3 < len(set(samples[later].split()))
+    for guess, label in (("frequent", "told_learn_right"), ("copy", "told_learn_wrong")):
+        told = ending.learn(PAGE, run(), {"learn": {"guess": guess, "at": 0}})
+        assert labels(told) == [label, "told_learn_on"] and f"after {step} steps" in filled(*told.said[0])
+    assert ending.learn(PAGE, run(), {"learn": {"at": 1}}).tells is None
+    [(_, counted)] = steps.right_guesses(PAGE, run(), {"learn": {"guess": "frequent", "at": 2}})
+    assert (counted["right"], counted["n"]) == (1, 1)
+
+
+def test_the_pieces_speak_of_the_mark_that_is_read_before_them():
+    step = pieces.pieces(PAGE, run(), {"pieces": {"guess": 3}})
+    assert dict(step.said)["told_pieces_start"]["n"] == len(run().token_ids) - len(run().tokenizer.begin)
+
+
+def test_a_step_that_needs_a_sentence_offers_some_and_takes_the_pressed_one():
+    at = open_at("tour", tour="7", prompt="Hello")
+    shown = header(at)
+    assert shown["asks"] is None and list(shown["sentences"]) == list(example_prompts()[:3])
+    at.session_state[steps.PROMPT] = shown["sentences"][1]
+    at.run()
+    assert fine(at) and at.session_state["prompt"] == shown["sentences"][1] and header(at)["asks"]
 
 
 def test_at_the_end_the_right_guesses_are_counted():
