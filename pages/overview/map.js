@@ -8,6 +8,7 @@ import { pageFoot, readTheme, whenStyled } from "../../core/components/lib/theme
 import { keepFitted, roomBelow } from "../../core/components/lib/view.js";
 import { layOut, middle, regionsOf, stagesOf } from "./layout.js";
 import { findAt, keyPlaces, named, paintMarks, readingOf } from "./marks.js";
+import { placeMet } from "./met.js";
 import { buildOutput, drawOutput, paintSky } from "./output.js";
 import { paintBase, rowWeights } from "./paint.js";
 import { printSoon } from "./print.js";
@@ -38,7 +39,7 @@ function receive(map, header) {
 
 function build(root) {
   const part = (name) => root.querySelector(`.${name}`);
-  const map = { root, area: part("stage"), nodes: new Map(), stage: null, moved: 1, pointer: null };
+  const map = { root, area: part("stage"), nodes: new Map(), badges: {}, stage: null, moved: 1, pointer: null };
   for (const name of ["caption", "legend", "scroll", "base", "over", "print", "labels", "chips", "out", "tip", "back",
     "play", "forth"]) map[name] = part(name);
   buildOutput(map, () => pick(map, map.n - 1));
@@ -94,6 +95,7 @@ function show(map) {
   placeLabels(map);
   placeChips(map);
   drawOutput(map);
+  placeMet(map);
   veil(map);
   say(map);
   explainMarks(map);
@@ -346,7 +348,7 @@ function showStage(map) {
 function veil(map) {
   const current = map.stage ?? Infinity, count = map.stages.length - (map.silence ? 0 : 3);
   const later = (stage, ...nodes) => { for (const node of nodes) node.classList.toggle("later", stage > current); };
-  for (const node of map.nodes.values()) later(node.stage, node);
+  for (const node of [...map.nodes.values(), ...Object.values(map.badges)]) later(node.stage, node);
   later(count, map.heading.logits, map.sky);
   later(count + 1, map.heading.softmax, map.bars, map.actual);
   later(count + 2, map.dice, map.toLast);
@@ -357,8 +359,8 @@ function veil(map) {
 }
 
 // What the colours of the map and its coloured numbers mean.
-function explainMarks({ legend, text, d_ff }) {
-  const marks = ["cells", "tile", "stream", "attention", ...(d_ff ? ["mlp"] : [])];
+function explainMarks({ legend, text, d_ff, met }) {
+  const marks = ["cells", "tile", "stream", "attention", ...(d_ff ? ["mlp"] : []), ...(met.tokens ? ["met"] : [])];
   if (legend.children.length === marks.length) return;
   legend.replaceChildren(...marks.map((mark) => {
     const item = make("span", mark, null);

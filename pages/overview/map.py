@@ -14,13 +14,14 @@ import streamlit as st
 from core.app.base import catalogue
 from core.app.frame import Lesson, Options, Prediction, Reading, Truth
 from core.app.frame.selection_controls import shared_seed
-from core.app.state import Run, dice, reader
+from core.app.state import Run, address, dice, reader
 from core.app.state.fragments import redraw
 from core.components import declare
 from core.components.lib.bytes import pack
 from core.figures.numbers import percent, readable
 from pages.overview import below, packing
 from pages.overview.shared import MAP, packed_pass, scaling, truncation_of
+from pages.tour import shared as tour
 
 MOST_OPEN = 8         # blocks: of more, the map may open some alone (layout.js)
 N_OFFERED, MOST_LOOKED_AT = 4, 60        # words that a guess may be, and likely tokens among which they are looked for
@@ -28,10 +29,11 @@ MOST_END = 32         # characters
 ADDING = "attention", "feed_forward"     # the parts of a block, from the top
 IS_WIDE = True        # no room for what a class has answered beside it
 HISTORY = "overview_history"
-OPEN = "overview_open"      # in the session: the lesson that a click in the map asks for
+# in the session: the lesson, and the step of the tour, that a click in the map asks for
+OPEN, STEP = "overview_open", "overview_step"
 MAP_TEXT = ("title", "title_long", "title_silent", "play", "play_hint", "pause", "back", "forth", "open", "chips",
             "chip_hint", "actual", "actual_rank", "last", "drawn", "append", "throw", "undo", "masked", "clipped",
-            "bar_hint", "sky", "block")
+            "bar_hint", "sky", "block", "met")
 MAP_PARTS = ("legend_", "head_", "shape_", "sign_", "row_", "name_", "tip_", "stage_")
 LESSONS = {"tokens": "tokens", "E": "embeddings", "P": "positions", "X": "positions", "blocks": "heads",
            "attention": "heads", "stream": "residual_stream", "feed_forward": "residual_stream",
@@ -98,6 +100,8 @@ def draw(page: Lesson, run: Run) -> Reading:
     existing = {entry.id for entry in catalogue.existing()}
     if (asked := st.session_state.pop(OPEN, None)) in existing:
         reader.open_lesson(asked, {})
+    if step := st.session_state.pop(STEP, None):
+        reader.open_lesson(catalogue.TOUR, {tour.KEY: step})
     selection = reader.selection()
     map_place = st.container()
     with (row := st.container(horizontal=True, vertical_alignment="bottom", key="overview_below")):
@@ -116,10 +120,21 @@ def _draw_map(page: Lesson, run: Run) -> None:
     header = {**sizes, **of_position(run, selection.position), "candidates": candidates,
               "layer": selection.layer, "text": text | own_words(page, run), "canUndo": can_undo(),
               "lessons": {part: lesson for part, lesson in LESSONS.items() if lesson in existing},
-              "scale": reader.scale(), "theme": reader.theme(), "silence": silence(page, run)}
+              "scale": reader.scale(), "theme": reader.theme(), "silence": silence(page, run), "met": met()}
     if run.has_head:
         arrays = {**arrays, "logits": run.logits(selection.position).astype(np.float32)}
     _map(key=MAP, data=pack(header, arrays), events=events(run.asked))
+
+
+def met() -> dict[str, dict]:
+    """The parts of the map with the step of the tour in which each was met and its address; none of a reader who has
+    not left the tour by its end.
+    """
+    if not st.session_state.get(tour.MET):
+        return {}
+    steps = {part: tour.STEPS.index(step) + 1 for part, step in tour.PLACES.items()}
+    return {part: {"step": step, "href": address.link({catalogue.TOUR: step}, catalogue.TOUR, alone=True)}
+            for part, step in steps.items()}
 
 
 def silence(page: Lesson, run: Run) -> str:
@@ -170,6 +185,7 @@ def events(asked: int) -> dict[str, Callable[[Any], None]]:
     acts = {"picked": lambda at: reader.select(position=None if at == asked else at),
             "layer": lambda layer: reader.select(layer=layer),
             "opened": lambda lesson: st.session_state.update({OPEN: lesson}),
+            "stepped": lambda step: st.session_state.update({STEP: step}),
             "appended": append,
             "thrown": lambda _: dice.throw(),
             "undone": lambda _: undo()}

@@ -2,7 +2,7 @@
 // them too.
 import { sharpen } from "../../core/components/lib/canvas.js";
 
-const FRAMED = ".chips .chip:not([hidden]), .do, .track, .track i, .stick, .stick i";
+const FRAMED = ".chips .chip:not([hidden]), .met, .do, .track, .track i, .stick, .stick i";
 
 export function printSoon(map) {
   clearTimeout(map.printing);

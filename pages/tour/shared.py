@@ -16,6 +16,10 @@ STEPS = ("finish", "write", "change", "pieces", "near", "numbers", "look", "head
 # the number of the open step, from 1
 SETTINGS = Settings(catalogue.TOUR, {"step": Setting(1, low=1, high=len(STEPS))})
 KEY = f"{catalogue.TOUR}_step"
+MET = "tour_met"                # in the session: whether the reader has left the tour by its end
+# the step in which each part of the overview's picture was met
+PLACES = {"tokens": "pieces", "E": "numbers", "attention": "look", "blocks": "layers", "feed_forward": "layers",
+          "softmax": "finish", "draw": "dice"}
 ACTS = "tour_acts"              # in the session: (prompt under model, {step: what the reader has done in it})
 MOST_CHARACTERS = 60            # of a typed word
 TAIL = 220                      # characters of a long prompt that are shown, its last ones

@@ -11,7 +11,7 @@ from core.app.state import Run, prompts, reader
 from core.components import declare
 from core.components.lib.bytes import pack
 from pages.tour import ending, looking, pieces, words
-from pages.tour.shared import STEPS, acts, is_named, keep, number
+from pages.tour.shared import MET, STEPS, acts, is_named, keep, number
 
 COMPUTE = {"finish": words.finish, "write": words.write, "change": words.change, "pieces": pieces.pieces,
            "near": pieces.near, "numbers": pieces.numbers, "look": looking.look, "heads": looking.heads,
@@ -36,6 +36,8 @@ def draw() -> None:
         if asked := st.session_state.pop(OPEN, None):
             lesson_id, settings = ending.place(page, run, asked)
             prediction.look(lesson_id)
+            if number() == len(STEPS):
+                st.session_state[MET] = True
             reader.open_lesson(lesson_id, settings)
         at, progress = number(), st.container()
         with growing_results.frame() as frame:

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from core.app.base import prose
-from pages.tour.shared import STEPS
+from pages.tour.shared import PLACES, STEPS
 from tests.browser.accessibility import AXE, IMPACTS, found_on
 from tests.browser.pictures import comes, cut_off
 from tests.browser.serving import ASK_FIRST, go_to, prepare, rest, serve, settle
@@ -351,6 +351,56 @@ def test_the_arcs_of_a_head_fold_into_the_last_row_of_its_square_and_leave_the_w
     expect(page.locator(".tour .fold")).to_have_count(0)
     rest(page)
     assert page.locator(".tour .stage").inner_html() == folded and page.errors == []
+
+
+# [the number's text, what it lies on] for each number on the map that lies on a word or on another number
+LIES_ON = """(map) => {
+  const words = (node) => { const all = document.createRange(); all.selectNodeContents(node);
+    return all.getBoundingClientRect(); };
+  const numbers = [...map.querySelectorAll("a.met:not([hidden])")];
+  const others = [...map.querySelectorAll(".label b, .label small, .head b, .head small, .bars b, .do, .chip")];
+  return numbers.flatMap((one) => [...others.map((node) => [node, words(node)]),
+      ...numbers.filter((other) => other !== one).map((other) => [other, other.getBoundingClientRect()])]
+    .filter(([, b]) => { const a = one.getBoundingClientRect();
+      return b.width && a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom; })
+    .map(([node]) => [one.textContent, node.textContent]));
+}"""
+
+
+@pytest.mark.parametrize(("width", "height", "dark"), [(1440, 900, False), (1440, 900, True), (390, 844, False),
+                                                       (390, 844, True), (1280, 720, False), (1024, 768, False)])
+def test_who_comes_from_the_tours_end_sees_its_steps_on_the_picture_and_goes_back_by_them(
+        open_page, width, height, dark):
+    page = open_page("tour?tour=12", width=width, height=height, dark=dark)
+    at_step(page, 12)
+    page.locator(".tour .all").click()
+    numbers = page.locator(".map a.met")
+    expect(numbers).to_have_count(len(PLACES))
+    settle(page)
+    rest(page)
+    assert sorted(numbers.all_text_contents()) == sorted(str(STEPS.index(step) + 1) for step in PLACES.values())
+    for number in numbers.all():
+        expect(number).to_be_visible()
+        expect(number).to_have_accessible_name(f"met in step {number.text_content()}")
+    assert page.locator(".map").evaluate(LIES_ON) == []
+    name = page.locator(".map .out .head").nth(1).locator("b").bounding_box()
+    assert abs(page.locator(".map .out > a.met").bounding_box()["x"] - name["x"] - name["width"]) < 20
+    assert name["width"] < page.locator(".map .out").bounding_box()["width"] - 20
+    assert found_on(page, IMPACTS, AXE) == []
+    back = page.get_by_role("link", name=f"met in step {STEPS.index('look') + 1}", exact=True)
+    back.click()
+    at_step(page, STEPS.index("look") + 1)
+    assert page.errors == []
+
+
+def test_who_did_not_come_from_the_tours_end_sees_no_numbers(open_page):
+    page = open_page("tour?tour=3")
+    at_step(page, 3)
+    page.locator(".tour .middle button").click()
+    page.locator(".map .head small").first.wait_for()
+    settle(page)
+    expect(page.locator(".map a.met")).to_have_count(0)
+    expect(page.locator(".map .legend .met")).to_have_count(0)
 
 
 TYPED = ("<img src=x onerror=window.zq=1>", "🐶" * 40, "שלום", "a\u0000b", "{word}", "  ")

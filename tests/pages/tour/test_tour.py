@@ -15,10 +15,11 @@ from core.app.frame.lesson import Lesson
 from core.app.state.prompts import example_prompts
 from core.app.state.run import Run, read
 from core.model.intervention import HeadEdit, Intervention
+from pages.overview import map as pass_map
 from pages.tour import ending, looking, pieces, steps, words
-from pages.tour.shared import STEPS, plain
+from pages.tour.shared import PLACES, STEPS, plain
 from pages.tour.steps import COMPUTE, OPEN
-from tests.helpers.lessons import fine, open_at
+from tests.helpers.lessons import fine, go, open_at
 from tests.helpers.messages import given
 from tests.helpers.prompts import PROMPTS
 
@@ -93,6 +94,27 @@ def test_who_leaves_the_tour_sees_the_picture_and_not_its_question(entrance: str
     at.run()
     assert fine(at) and at.session_state["page"] == lesson and not is_asked(at)
     assert is_asked(open_at(lesson, ask="true"))
+
+
+@pytest.mark.parametrize(("number", "entrance", "met"), [(12, "home", True), (12, "write", True), (1, "home", False)])
+def test_who_leaves_the_tour_by_its_end_meets_its_steps_in_the_overview_and_who_skips_it_does_not(
+        number: int, entrance: str, met: bool):
+    at = open_at("tour", tour=str(number))
+    at.session_state[OPEN] = entrance
+    at.run()
+    at = at if entrance == "home" else go(at, "overview").run()
+    shown = given(at, "overview_map")["met"]
+    assert {part: one["step"] for part, one in shown.items()} == (
+        {part: STEPS.index(step) + 1 for part, step in PLACES.items()} if met else {})
+    assert all(f"tour={one['step']}" in one["href"] for one in shown.values())
+
+
+def test_the_overview_without_the_tour_has_no_steps_and_a_press_on_one_leads_back_to_it():
+    at = open_at("overview")
+    assert given(at, "overview_map")["met"] == {}
+    at.session_state[pass_map.STEP] = 7
+    at.run()
+    assert at.session_state["page"] == "tour" and header(at)["at"] == 7
 
 
 def is_asked(at: AppTest) -> bool:
