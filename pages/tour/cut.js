@@ -17,8 +17,8 @@ const NARROW = 500, NEAREST_NARROW = 0.6;
 export class Pieces {
   constructor(stage, tour) {
     Object.assign(this, { tour, stage });
-    this.line = make("div", "signs", stage);
     this.row = make("div", "acts", stage);
+    this.line = make("div", "signs", stage);
   }
 
   show({ asks, tells, acted }) {

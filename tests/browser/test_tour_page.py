@@ -145,6 +145,15 @@ def test_arrow_keys_belong_to_what_has_the_focus_and_a_new_sentence_begins_every
     expect(page.locator(".tour .told")).to_contain_text("So does the model")
 
 
+def test_a_phone_shows_what_answers_a_step_without_scrolling(open_page):
+    page = open_page("tour", width=390, height=844)
+    for name in ("finish", "change", "pieces", "near", "numbers", "layers", "dice", "learn"):
+        page.locator(".tour .dot").nth(STEPS.index(name)).click()
+        at_step(page, STEPS.index(name) + 1)
+        act, foot = (page.locator(f".tour {css}").first.bounding_box() for css in (":is(.act, .option)", ".foot"))
+        assert act["y"] + act["height"] <= foot["y"], name
+
+
 def swipe(page: Page, by: int) -> None:
     """A finger that goes `by` pixels across the tour's heading."""
     session = page.context.new_cdp_session(page)
