@@ -26,7 +26,7 @@ def probabilities(text: str) -> tuple[str, list[float]]:
 
 @shows("B10")
 @claims("architectures.md", "From both sides *not* is the clear favourite; from the left alone it is one word among "
-        "many. Then read the last column: with *not* the sentence is positive, with *very* or *so* negative.")
+        "many. In the last column, *not* makes the sentence positive, *very* or *so* negative.")
 def test_one_word_turns_the_verdict():
     found = filled(experiment("architectures", "flip").settings["architectures_blank_text"])
     [position] = found.blanks
@@ -39,7 +39,7 @@ def test_one_word_turns_the_verdict():
 
 
 @claims("architectures.md", "The model writes it without a doubt: it learned words and digits, not the calendar. Then "
-        "pick *once upon a time* among the examples, press *Play* and watch the probabilities fall.",
+        "pick *once upon a time*, and watch the probabilities fall.",
         "on dates like those it learned, every token is nearly certain")
 def test_a_date_that_does_not_exist():
     text, sure = probabilities(experiment("architectures", "no_date").settings["architectures_translate_text"])
@@ -73,7 +73,7 @@ def test_two_answers():
 
 
 @claims("architectures.md", "Move *n* to 16: the numbers in all nearly double, those of a token hardly change.",
-        "Every token goes to every expert, so the shares are equal and a token pays for all of them: nothing is saved.")
+        "Every token goes to every expert, so a token pays for all of them: nothing is saved.")
 def test_experts_are_held_by_the_model_and_paid_for_by_the_token():
     config = cache.shared_model("stories", "cpu").model.config
     settings = experiment("architectures", "experts_one").settings

@@ -57,8 +57,7 @@ def test_the_three_small_models_differ_in_the_score_alone():
 
 
 @claims("attention.md", "most heads of `stories` lie above the line, some far above.",
-        "The division stands in the formula all the same, and without it (hollow diamonds) the same head's weights are "
-        "sharper.")
+        "Without the division (hollow diamonds) the same head's weights are sharper.")
 def test_scores_of_the_heads_vary_more_than_those_of_dice():
     for prompt in example_prompts()[:8]:
         heads = scaling.heads_of(run(prompt))
@@ -77,8 +76,7 @@ def test_the_query_of_the_walk_has_keys_after_it_and_looks_at_words():
 
 
 @claims("attention.md", "All heads now compare by v·tanh(q + k) with a random v, and the prediction breaks. Beside it "
-        "stands a small model that was trained with this score: it has a pattern of its own and goes on in its own, "
-        "weaker way. Try another seed: it breaks differently.")
+        "a small model that was trained with this score goes on in its own, weaker way.")
 def test_a_score_it_never_learned_breaks_the_prediction():
     there, found = prompt_of(experiment("attention", "score")), []
     for seed in range(4):
@@ -91,8 +89,8 @@ def test_a_score_it_never_learned_breaks_the_prediction():
 
 
 @shows("A5", "C13")
-@claims("attention.md", "At $d_k = 512$ the undivided scores have a standard deviation of about 23: one key takes "
-        "almost everything and the gradient is nearly gone. Move the slider down to 1, where both agree.")
+@claims("attention.md", "The undivided scores have a standard deviation of about 23: one key takes almost "
+        "everything and the gradient is nearly gone. Move the slider down to 1, where both agree.")
 def test_the_softmax_saturates():
     assert experiment("attention", "scale").settings["attention_scaling_d"] == score_scaling.D_KS[-1] == 512
     found = scaling.experiment(0, 16)
@@ -114,9 +112,8 @@ def test_the_division_keeps_variance_entropy_and_gradient():
 
 
 @claims("attention.md", "And most tokens would match themselves best, since a vector's product with itself is its "
-        "squared length.", "Its pattern, which looked back at the beginning, falls onto the diagonal: nearly every "
-        "token now looks mostly at itself. Then choose Another basis, and see queries and keys change without any "
-        "effect.")
+        "squared length.", "In the right picture this head's keys are made as its queries are: nearly every token now "
+        "looks mostly at itself. Then choose Another basis, and see queries and keys change without any effect.")
 def test_with_one_vector_for_both_tokens_match_themselves():
     one = experiment("attention", "mirror")
     there, at = prompt_of(one), (one.settings["layer"], one.settings["head"])

@@ -27,7 +27,8 @@ def blank(there: Run) -> int:
 
 
 @claims("attention.md", "No step hides a key: the query looks at what follows it as well as at what came before.")
-@claims("overview.md", "The tiles are full on both sides of the diagonal, and flows come from below as well.")
+@claims("overview.md", "In attention, and only there, rows exchange information, from above and from below, since "
+        "nothing is hidden from an encoder.")
 def test_a_query_looks_at_both_sides():
     for name, lesson in (("walk", "attention"), ("early", "overview")):
         one, there = opened(lesson, name)
@@ -38,8 +39,7 @@ def test_a_query_looks_at_both_sides():
             assert block.pattern.mean(0)[at, at + 1:].max() > 0.03        # a flow is drawn
 
 
-@claims("attention.md", "Under the causal mask it no longer sees how the sentence goes on, and neither does any other "
-        "token. See how much of what the model expected there came from the right.")
+@claims("attention.md", "The query is the blank. See how much of what the model expected there came from the right.")
 def test_under_a_causal_mask_the_blank_is_another():
     there = opened("attention", "score")[1]
     masked, at = there.trace_with(Intervention(mask="causal")), blank(there)
@@ -102,8 +102,7 @@ def test_an_encoders_rows_take_from_more_of_the_text():
     assert shares[-1].tril(-1).sum(-1)[2:].min() > 0.1 and shares[-1].triu(1).sum(-1)[:-2].min() > 0.1
 
 
-@claims("overview.md", "The picked row is the blank: no word stands there, so all it can say has to come from the rows "
-        "above and below it.")
+@claims("overview.md", "The picked row is the blank: all it can say has to come from the rows above and below it.")
 def test_the_blank_reads_rows_above_and_below():
     there = opened("overview", "repeat")[1]
     at, read = blank(there), np.zeros(2)

@@ -78,9 +78,8 @@ def test_a_switch_moves_the_next_token():
 
 
 @shows("A2")
-@claims("attention.md", "The query is *red*, and the text goes on with *ball*. Open both ways, the heads look at "
-        "*ball* itself, and the model gives it four times the probability. It was never trained for this: most other "
-        "positions get worse.")
+@claims("attention.md", "The query is *red*, and the text goes on with *ball*. Open both ways, the model gives "
+        "*ball* four times the probability. It was never trained for this: most other positions get worse.")
 def test_both_ways_the_answer_leaks_in():
     there, at = opening(), int(PLACES["A2"]["position"])
     assert PLACES["A2"]["attention_mask"] == "bidirectional"

@@ -3,16 +3,14 @@ from tests.claims import claims
 from tests.claims.passes import experiment, prompt_of, run, says
 
 
-@claims("overview.md", "The bars at the right are the probabilities of the first token: how texts begin for this "
-        "model.")
+@claims("overview.md", "The bars say how texts begin for this model.")
 def test_a_story_begins_as_stories_do():
     there = prompt_of(experiment("overview", "empty"))
     assert there.tokens == ["‹end›"] and says(there)[0] in ("Once", "One")
 
 
-@claims("overview.md", "The word “ring” comes twice before the last one. Look for tiles in which its row is dark at "
-        "the token right after an earlier “ring”: those heads look back at what came next last time. Do the bars "
-        "follow them? Replace “goat” by another word in both places, and look again.")
+@claims("overview.md", "“ring” comes twice before the last one. Look for tiles in which its row is dark at the token "
+        "right after an earlier “ring”. Replace “goat” by another word in both places, and look again.")
 def test_heads_look_at_what_came_next_and_the_bars_follow():
     first = prompt_of(experiment("overview", "repeat"))
     for there, word in ((first, "·goat"), (run(first.text.replace("goat", "drum")), "·drum")):
@@ -32,8 +30,7 @@ def test_an_early_row_predicts_too():
     assert all((block.pattern[:, at, at + 1:] == 0).all() for block in there.trace.blocks)
 
 
-@claims("overview.md", "The same model and the same blocks, but N is larger. Every shape with an N has grown, and d "
-        "and |V| have not.")
+@claims("overview.md", "Every shape with an N has grown, and d and |V| have not.")
 def test_shapes_with_n_grow():
     long, short = (prompt_of(experiment("overview", name)) for name in ("long", "early"))
     assert len(long.token_ids) > 100 > len(short.token_ids) and long.n_cut == 0

@@ -25,8 +25,8 @@ def test_words_share_pieces_and_part():
 
 
 @claims("tokens.md", "The last token is a lone space, although nearly every word has its space at its own front. So "
-        "`stories` expects what does come after a lone space: a digit such as `3`, or the start of a rare word such as "
-        "*zebra*. Press *Drop the space* below the prompt and open Next token: it expects `·girl`.")
+        "`stories` expects what does come after one: a digit, or the start of a rare word such as *zebra*. Press *Drop "
+        "the space*, and open Next token.")
 def test_after_a_lone_space_the_model_expects_what_has_none_of_its_own():
     there = prompt_of(experiment("tokens", "space"))
     best = [there.tokenizer.visible(int(i)) for i in there.trace.probs[-1].topk(2).indices]
@@ -91,8 +91,8 @@ def test_the_textbooks_merges_cut_a_new_word():
 
 
 @claims("tokens.md", "*singin* stands wherever *singing* does, and nobody misses it.",
-        "The text never has *slowness*, and yet it can be cut: into *slow* and *ness*, as long as these pieces last. "
-        "Go through the rounds: *ness* is dropped before *slow*, and at the end only letters are left.")
+        "The text never has *slowness*, and yet it can be cut, into *slow* and *ness*, as long as these pieces last. "
+        "Go through the rounds: *ness* is dropped before *slow*.")
 def test_what_unigram_drops_first_and_last():
     text = prose.load("tokens").section("training")
     rounds = list(unigram.rounds(text))

@@ -46,8 +46,8 @@ def test_the_childhood_goes_from_noise_to_names():
 
 @claims("training.md", "On the way one head begins to look at the previous token. Later, and within a hundred steps, "
         "another head uses what the first one wrote",
-        "After 2,000 steps there is a previous-token head and no induction head. Press Play, and watch the score, the "
-        "pattern and the next token.",
+        "After 2,000 steps there is a previous-token head and no induction head. Press Play, and watch the score and "
+        "the next token.",
         "so a head that finds the last `·blue` and looks at what came after it has the answer; until there is one, the "
         "model says what often comes in stories.")
 def test_a_head_falls_into_place():
@@ -100,7 +100,7 @@ def test_half_of_the_fall_is_frequencies_and_pairs():
     assert before > (losses[0] + losses[-1]) / 2 > after
 
 
-@claims("training.md", "In the recorded run the loss stays near the line of a reader who sees only the previous word, "
+@claims("training.md", "The loss stays near the line of a reader who sees only the previous word, "
         "until attention finds the noun that the verb belongs to. Then it sinks towards the floor, and never below it.",
         "The loss falls steeply in the first part of the run, and then lies close to 0.")
 def test_the_recorded_runs_go_as_told():
