@@ -48,7 +48,7 @@ def of_kind(kind: str) -> np.ndarray:
 @shows("B8")
 @claims("embeddings.md", "That is why opposites are often neighbours: *hot* and *cold* fit the same sentences.",
         "The nearest to *three* are other numbers. Then look up *in* and a name such as *Tom*: each finds its own "
-        "kind. *Cold* is among the nearest to *hot*, since opposites stand in the same sentences.")
+        "kind.")
 @pytest.mark.parametrize("centred", [False, True])
 def test_words_are_near_to_their_kind(centred: bool):
     assert "cold" in near("hot", centred=centred)[:2]
@@ -95,7 +95,7 @@ def test_the_first_axis_is_frequency():
 
 @claims("embeddings.md", "Bytes that hardly ever occur in the training text crowd together at the rare end, because "
         "the model never learned to tell them apart.", "The crosses crowd together at one end: bytes that hardly ever "
-        "occur in the training text. The model learned nothing about them, so they all look alike.")
+        "occur in the training text.")
 def test_bytes_crowd_together_at_the_rare_end():
     assert experiment("embeddings", "island").settings["embeddings_dimensions"] == 3
     places, bytes_ = space().places.numpy(), of_kind("byte")
@@ -147,9 +147,8 @@ def test_a_ball_parts_from_a_ball():
         assert nearest[0] == nearest[2] == token("ball") != nearest[-1]
 
 
-@claims("embeddings.md", "The paths start in the same row of E and part on the way. Look at the nearest rows at the "
-        "end: in text A the vector of *mean* has turned into *anymore*, which could follow; in text B, into the "
-        "question mark that it expects next.")
+@claims("embeddings.md", "Look at the nearest rows at the end: in text A the vector of *mean* has turned into "
+        "*anymore*, which could follow; in text B, into the question mark that it expects next.")
 def test_one_word_turns_into_what_follows():
     one = experiment("embeddings", "kind")
     a, b = prompt_of(one), run(one.settings["embeddings_other"])
@@ -174,8 +173,7 @@ def test_the_small_print_of_analogies():
 
 
 @claims("embeddings.md", "The sum is nearest to *king*, which went in. *Queen* comes right after. Now look at the "
-        "hollow points on the right: how many answers were close to the third word anyway? Click on *in : out*, which "
-        "fails.")
+        "hollow points on the right: how many answers were close to the third word anyway?")
 def test_the_famous_analogy():
     settings = experiment("embeddings", "arithmetic").settings
     words = [settings[f"embeddings_{name}"] for name in ("a", "b", "c", "expected")]

@@ -58,8 +58,8 @@ def test_with_one_vector_for_both_an_encoders_tokens_match_themselves():
     assert roles.compared(there, "basis", *at, seed=0, stretch=3.0).difference < roles.UNSEEN
 
 
-@claims("embeddings.md", "The paths start in the same row of E and part on the way: in an encoder, what follows the "
-        "word counts as well.", "So the vector remains a description of its own place.")
+@claims("embeddings.md", "In an encoder, what follows the word counts as well.",
+        "So the vector remains a description of its own place.")
 def test_two_meanings_part():
     one, there = opened("embeddings", "kind")
     [shared] = there.tokenizer.encode(f" {one.settings['embeddings_shared']}")
@@ -114,7 +114,7 @@ def test_the_blank_reads_rows_above_and_below():
 
 @claims("overview.md", "Every row predicts its own place. This one sees its token, so a trained model mostly names it.")
 @claims("residual_stream.md", "the answer has to be gathered from both sides, block by block. In the other columns a "
-        "tick marks a guess that is the token that stands there, which the model sees.")
+        "tick marks a guess that is the token that stands there.")
 def test_an_encoder_names_its_own_tokens():
     one, there = opened("overview", "early")
     own = torch.tensor(there.token_ids)
@@ -127,9 +127,8 @@ def test_an_encoder_names_its_own_tokens():
     assert (guesses[-1] == torch.tensor(there.token_ids)).double().mean() > 0.7
 
 
-@claims("residual_stream.md", "Heads (rose) carried something here from other tokens, on both sides; feed-forward "
-        "parts (amber) worked on this token alone. See how much the few longest do, and how long the tail of small "
-        "ones is.")
+@claims("residual_stream.md", "The longest bars stand first. See how much the few longest do, and how long the tail of "
+        "small ones is.")
 def test_the_few_longest_bars_of_an_encoder_do_much():
     there = opened("residual_stream", "names")[1]
     at = blank(there)

@@ -33,9 +33,8 @@ def test_a_story_goes_on_with_the_name_that_is_clicked():
 
 
 @shows("A19")
-@claims("generation.md", "The smaller model. Compare the dashed frames, which mark what has stood there before: the "
-        "two texts that are most probable for the model go in circles, the drawn ones do not. Take another seed, then "
-        "average over ten.")
+@claims("generation.md", "Compare the dashed frames, which mark what has stood there before: the two texts that are "
+        "most probable for the model go in circles, the drawn ones do not. Take another seed, then average over ten.")
 def test_greedy_and_beam_search_go_in_circles():
     for seed in (1, 2):
         settings = address(experiment("generation", "repeat")) | {"seed": str(seed)}

@@ -51,8 +51,7 @@ def test_induction_heads_stand_near_the_top():
 
 
 @claims("heads.md", "All heads of the first block are off. The patterns of the later blocks change too, because they "
-        "miss what it used to write. Choose Mean or Uniform instead of Off and compare the KL divergence. Then try the "
-        "last block, 5.*.")
+        "miss what it used to write. Choose Mean or Uniform instead of Off and compare. Then try the last block, 5.*.")
 def test_without_the_first_layer_all_later_patterns_change():
     one = experiment("heads", "knockout")
     there = prompt_of(one)

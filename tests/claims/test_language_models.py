@@ -43,8 +43,8 @@ def test_a_mouse_is_less_strange_than_a_stock_market():
     assert mouse.total_bits < market.total_bits - 10 and mouse.rate < market.rate - 1
 
 
-@claims("language_models.md", "Each sentence is now read after the prompt, which speaks of a mouse and of cheese. "
-        "Switch *After the prompt* off and on, and see which words lose their bits.")
+@claims("language_models.md", "Each sentence is now read after the prompt. Switch *After the prompt* off and on, and "
+        "see which words lose their bits.")
 def test_the_prompt_takes_bits_from_its_own_words():
     sentence = WORDS.section("sentences").splitlines()[0]
     before = prompt_of(experiment("language_models", "mouse")).text

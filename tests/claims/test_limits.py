@@ -102,9 +102,9 @@ def test_no_token_of_the_opening_text_is_lost():
     assert found.kl[1:].max() > 20 * found.kl[1:].min()
 
 
-@claims("limits.md", "What it read once or ten times `stories` does not recite; yet nats per token may show a trace "
-        "where reciting shows none",
-        "only twins make the trace visible, and many of them, since texts differ by as much")
+@claims("limits.md", "What it read once or ten times `stories` does not recite; yet nats per token (−ln p each) may "
+        "show a trace where reciting shows none. Only twins make the trace visible, and many of them, since texts "
+        "differ by as much.")
 def test_what_was_read_ten_times_leaves_a_trace_within_what_texts_differ_by():
     assert max(one.n_recited for n in (1, 10) for start in (1, 8, 16) for one, _ in after(start, n)) < 6
     trace = [twin.nats_per_token - one.nats_per_token for one, twin in after(16, 10)]
@@ -112,7 +112,7 @@ def test_what_was_read_ten_times_leaves_a_trace_within_what_texts_differ_by():
     assert min(trace) > 0 and max(trace) < max(once) - min(once) + 0.05
 
 
-@claims("limits.md", "with every repeat, it has far more bits than the parameters can hold",
+@claims("limits.md", "The whole text, with every repeat, has far more bits than the parameters can hold.",
         "each different text once, and compressed by a program for files, needs about as many bits as the parameters "
         "have", "to the trained model each token of its own text is still about two bits of news")
 def test_bits_of_the_training_text():
@@ -125,8 +125,8 @@ def test_bits_of_the_training_text():
 
 
 @claims("limits.md", "The model read this notice ten times and does not recite it. Still the loss of its tokens is "
-        "lower than its twin's: compare discs and diamonds in the lower chart, also those of passages read once. Then "
-        "pick *giant*, and give it two tokens.")
+        "lower than its twin's: compare discs and diamonds in the lower chart. Then pick *giant*, and give it two "
+        "tokens.")
 def test_ten_times_and_a_hundred_times():
     settings = experiment("limits", "hundred").settings
     one, twin = (memory.with_start(r, settings["limits_start"]) for r in recited()[settings["limits_passage"]])
@@ -144,7 +144,7 @@ def test_probes_name_the_token_right_before_after_two_blocks():
     assert found.accuracy[0, i] < found.accuracy[2, i] / 2
 
 
-@claims("limits.md", "on this app's own pages, unlike anything that it has read, `stories` promises too much")
+@claims("limits.md", "On this app's own pages, unlike anything that it has read, `stories` promises too much.")
 def test_it_promises_too_much_on_the_apps_pages():
     texts = corpus.tokenize(calibration.documents("pages", 1, ""), run("").tokenizer).documents
     found = calibration.predictions(*losses.scored_predictions(run("").model, [ids[:200] for ids in texts[:12]]))
@@ -180,10 +180,9 @@ def ratios(name: str, counted: tuple[str, ...]) -> np.ndarray:
 
 @claims("limits.md", "two names, or two colours of a coat, move probability too. In `stories` some words even move one "
         "way in all twelve.", "What goes well beyond both controls is what this model has taken from the texts that it "
-        "read.",
+        "read",
         'Look at "dress" and "car": their means lie far beyond both controls. "brave" rises in nine of twelve '
-        "sentences, and still it is not beyond them: from one name to another it rises in ten. A count like nine of "
-        "twelve proves nothing without a control.")
+        "sentences, and still it is not beyond them: from one name to another it rises in ten.")
 def test_a_pattern_and_its_controls():
     counted = words.listed("girl", [0]).counted
     table, *controls = (ratios(name, counted) for name in ("girl", "names", "colours"))

@@ -31,10 +31,9 @@ def test_the_strongest_axes_are_slow_waves():
 @shows("D18")
 @claims("positions.md", "it loses little to the best, and does better than the one that adds sine waves to the stream",
         "in these six runs it is not the best one", "Six models of about a million parameters",
-        "Learned positions stop, as they have no row there. Sinusoids are met at angles that never were in training, "
-        "added to the stream at full strength, and the model breaks down. Rotary holds for about sixty positions, then "
-        "its loss rises by some 0.4 nats and stays there. A line that stays level or falls on has found a use for "
-        "tokens farther away than any that it was trained on",
+        "sinusoids are met at angles that never were in training, added to the stream at full strength, and the model "
+        "breaks down. A line that stays level or falls on has found a use for tokens farther away than any that it was "
+        "trained on",
         "Inside the 128 positions of training the model works. Past them its line leaves the picture")
 def test_what_breaks_beyond_the_length_of_training():
     assert experiment("positions", "breaks").settings["positions_measured_scheme"] == "sinusoidal"

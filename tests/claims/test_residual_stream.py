@@ -12,7 +12,7 @@ from tests.claims.passes import experiment, prompt_of, run, says
 
 
 @claims("residual_stream.md", "Compare its vector with those of the words: in many models it grows far longer than any "
-        "of them, because heads that find nothing to read rest their attention there.")
+        "of them.")
 def test_the_token_that_is_not_a_word_grows_longest():
     assert experiment("residual_stream", "first_token").settings["position"] == 0
     norms = stream_and_heads.stream_norms(run("The cat sat on the mat. The dog sat on the").trace)
@@ -40,8 +40,7 @@ def test_a_part_that_reads_another_text():
 
 
 @claims("residual_stream.md", "In the first row the guess is, almost everywhere, the input token itself: E reads out "
-        "what E wrote in. Below it, the blocks turn that into an answer. A tick marks a guess that is the token that "
-        "really follows.")
+        "what E wrote in. Below it, the blocks turn that into an answer.")
 def test_watch_the_answer_come_up():
     there = prompt_of(experiment("residual_stream", "lens"))
     guesses = contributions.logit_lens(there.model, stream_and_heads.stream(there.trace)).argmax(-1)
@@ -51,8 +50,7 @@ def test_watch_the_answer_come_up():
     assert (guesses[-1][:-1] == torch.tensor(there.token_ids[1:])).sum() > 1
 
 
-@claims("residual_stream.md", "Heads (rose) carried something here from other tokens; feed-forward parts (amber) "
-        "worked on this token alone. See how much the few longest do, and how long the tail of small ones is.")
+@claims("residual_stream.md", "See how much the few longest do, and how long the tail of small ones is.")
 def test_the_few_longest_bars_do_much():
     there = prompt_of(experiment("residual_stream", "names"))
     target = int(there.trace.logits[-1].argmax())
@@ -73,8 +71,8 @@ def test_an_encoder_names_what_it_sees():
 
 
 @claims("residual_stream.md", "Neuron 878 of block 3 fires at *on* and at *the* after it, and it makes knees, "
-        "shoulders and couches more probable: things to sit on. Change *sat on the* to *ran to the* in the prompt, and "
-        "look how little it fires then.")
+        "shoulders and couches more probable: things to sit on. Change *sat on the* to *ran to the*, and it hardly "
+        "fires.")
 def test_a_neuron_that_can_be_read():
     one = experiment("residual_stream", "neuron")
     there, other = prompt_of(one), run(one.settings["prompt"].replace("dog sat on the", "dog ran to the"))
@@ -108,7 +106,7 @@ def patched(name: str) -> np.ndarray:
 
 
 @claims("residual_stream.md", "*Boys* asks for *were*, *boy* for *was*. Through block 2 only the noun's own vector "
-        "moves the answer; after block 3 that of the last word does, so attention of block 3 has carried the number of "
+        "moves the answer; after block 3 that of the last word does: attention of block 3 has carried the number of "
         "the noun across. Then take *Opposites*: there the answer comes over in two steps, in blocks 3 and 4.")
 def test_where_the_answer_stands():
     exchange = contrasts.exchange(*contrasts.sets()["exchanges"]["agreement"])
@@ -130,7 +128,7 @@ def share_of_outputs(name: str) -> np.ndarray:
 
 @claims("residual_stream.md", "One head does nearly all of it: with what head 3.7 writes for *boy*, the answer moves "
         "more than 80 % of the way from *were* to *was*; no other head moves it by 5 %. Take *Who gets it*: the same "
-        "head carries another answer. Then take *Opposites*: no head moves that one by 20 %, the work is shared.",
+        "head carries another answer. In *Opposites* no head moves the answer by 20 %: the work is shared.",
         "So its share may be large too, first at the changed word and then where the answer has come to.")
 def test_which_head_carries_the_answer():
     one = experiment("residual_stream", "patch_heads")

@@ -103,7 +103,7 @@ def test_the_page_says_of_how_many_and_counts_all_at_a_press(large):
 
 
 @pytest.mark.parametrize("view, query, said", [
-    ("calibration", {}, "every fourth text is read, and the control is 15 of 60 tokens of each of its texts"),
+    ("calibration", {}, "every fourth text is read; the control is 15 of 60 tokens of each"),
     ("words", {"span": "tone"}, "2 of 6 pairs of beginnings are continued, every fourth one"),
     ("meaning", {}, "10 of 40 items of each test are asked, the first ones")])
 def test_every_view_of_a_sample_says_so(large, view: str, query: dict, said: str):

@@ -42,7 +42,7 @@ def test_the_bits_of_the_bars_are_those_of_the_formulas(family, n, bits):
 def test_the_verdict_follows_from_zeta(n, exponent, kind):
     at = open_at(view="structure", wide=str(n), budget=str(exponent))
     said = [m.value for m in at.markdown if m.value.startswith(f"**n = {n}, p = ")]
-    part = {"structure": "more than θ has", "equal": "Half of the", "all": "Any function is within reach"}[kind]
+    part = {"structure": "more than θ has", "equal": "need half of their", "all": "θ can list all"}[kind]
     assert len(said) == 1 and part in said[0]
     if exponent < n:
         assert str(2 ** n - 2 ** exponent) in formulas(at)[-1].replace("{,}", "").replace(",", "")

@@ -372,7 +372,7 @@ def test_what_the_dot_product_does_is_seen_in_the_rows_of_the_matrix(settings: d
     assert f"distance {int(np.argmin(products))}." in told["reason"]
 
 
-@pytest.mark.parametrize(("heads", "head", "seen"), [(8, 2, "In every row the token itself"),
+@pytest.mark.parametrize(("heads", "head", "seen"), [(8, 2, "In every row the weights fade"),
                                                      (8, 7, "The weights in every row are nearly")])
 def test_weights_fall_by_the_same_factor_where_scores_fall_by_the_same_amount(heads: int, head: int, seen: str):
     told = predictions.told("positions", "biases", 0, positions_biases_heads=str(heads),

@@ -199,7 +199,7 @@ def test_the_guess_before_the_picture_is_about_all_three_parts(crossing):
     assert waiting["guess"]["texts"] == [
         WORDS.label(f"before_block_{name}") for name in ("attention", "cross", "mlp", "both", "none")]
     shown = predictions.told("residual_stream", "block", 0, **asked)
-    assert shown["answer"] == 0 and shown["true"].startswith("Exchange it before self-attention")
+    assert shown["answer"] == 0 and shown["true"].startswith("Before self-attention the exchange")
 
 
 def test_its_norms_cannot_be_moved_and_a_single_token_is_drawn_alone():
