@@ -30,7 +30,7 @@ def test_the_strongest_axes_are_slow_waves():
 
 @shows("D18")
 @claims("positions.md", "it loses little to the best, and does better than the one that adds sine waves to the stream",
-        "in these six runs it is not the best one", "Six models of about a million parameters",
+        "In these six runs a vector is not the best way.", "Six models of about a million parameters",
         "sinusoids are met at angles that never were in training, added to the stream at full strength, and the model "
         "breaks down. A line that stays level or falls on has found a use for tokens farther away than any that it was "
         "trained on",
