@@ -16,7 +16,7 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from core.app.base import catalogue, deployment, devices, prose
+from core.app.base import catalogue, deployment, devices, prose, signs
 from core.app.base.markdown import unmarked
 from core.app.compute import cache, queue
 from core.app.frame import named_token, prompt_bar, shell
@@ -447,12 +447,14 @@ def test_every_label_that_the_frame_asks_for_is_there():
         assert app.label(f"lesson_{entry.id}") and app.label(f"section_{entry.section}")
     for device in ("cuda", "mps", "cpu"):
         assert app.label(f"device_{device}")
+    assert {f"sign_{kind}" for kind in (*signs.KINDS, "ligature")} == {key for key in app.labels
+                                                                       if key.startswith("sign_")}
 
 
 def test_no_label_of_the_frame_is_left_over():
     sources = "".join(path.read_text() for path in [ROOT / "app.py", *(ROOT / "core" / "app").rglob("*.py")])
     prefixes = ("before_", "find_", "stage_", "hint_", "lesson_", "section_", "device_", "not_of_", "class_time",
-                "add_", "key_", "pick_", "live_")
+                "add_", "key_", "pick_", "live_", "sign_", "no_start_")
     assert [key for key in prose.load("app").labels
             if not key.startswith(prefixes) and f'"{key}"' not in sources.replace("'", '"')] == []
 
