@@ -51,7 +51,7 @@ def of_kind(kind: str) -> np.ndarray:
         "kind.")
 @pytest.mark.parametrize("centred", [False, True])
 def test_words_are_near_to_their_kind(centred: bool):
-    assert "cold" in near("hot", centred=centred)[:2]
+    assert "cold" in near("hot", centred=centred)[:2] and "huge" in near("big", centred=centred)[:2]
     kinds = {"in": {"on", "at", "under", "into", "with", "through", "near", "by", "inside"},
              "three": {"two", "four", "five", "six", "seven", "several", "one", "eight"},
              "Tom": {"Tom", "Tim", "Ben", "Max", "Sue", "Tommy", "Sam", "Lily"}}

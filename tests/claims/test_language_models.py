@@ -192,11 +192,11 @@ def test_what_was_lost_is_a_ball():
     assert ball > 10 * mother
 
 
-@shows("A33", "B23")
+@shows("A33", "B26")
 @claims("language_models.md", "`stories` gets no row right without solved examples.")
 def test_a_text_is_written_given_a_prompt_and_a_table_is_not_put_into_words():
     settings = {idea.id: idea.place.settings for idea in tables.ideas()}
-    assert (settings["A33"]["language_models_task"], settings["B23"]["language_models_task"]) == ("summary", "table")
+    assert (settings["A33"]["language_models_task"], settings["B26"]["language_models_task"]) == ("summary", "table")
     told = tasks._case(opening(), "summary", exercises.prompt_of("summary", WORDS.label("own_summary")))
     at = int(settings["A33"]["language_models_answered"])
     assert told.answer.startswith(" Anna lost a kite") and at < len(told.tokens)

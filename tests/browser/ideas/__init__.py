@@ -11,6 +11,8 @@ CHECKS: dict[str, Callable[[Page], None]] = {}
 def seen(*ideas: str) -> Callable[[Callable[[Page], None]], Callable[[Page], None]]:
     """Marks the check of these ideas: it gets the page at the idea's place, settled, its element standing."""
     def mark(check: Callable[[Page], None]) -> Callable[[Page], None]:
+        twice = CHECKS.keys() & set(ideas)
+        assert not twice, f"{twice} have a check already"
         CHECKS.update(dict.fromkeys(ideas, check))
         return check
     return mark

@@ -5,16 +5,16 @@ import math
 import re
 
 import pytest
-import torch
 from playwright.sync_api import Page, expect
 
-from core.app.compute import cache
+from core.app.base import tables
 from core.app.state.run import telling
-from core.training import blanks
 from tests.browser.ideas import formulas, seen
 from tests.browser.pictures import comes
 from tests.claims.passes import opening, run
 from tests.helpers.messages import numbers_in, value_of
+
+PLACES = {idea.id: idea.place.settings for idea in tables.ideas()}
 
 
 @seen("B14")
@@ -83,56 +83,6 @@ def a_larger_vocabulary_of_learned_pieces_cuts_into_fewer(page: Page) -> None:
     assert heights["C"] < heights["E"] < heights["D"]
 
 
-def blank_in(text: str, hidden: int) -> torch.Tensor:
-    """(|V|,) what the encoder gives the token at that place of the text when it is hidden."""
-    loaded = cache.shared_model("blanks", "cpu")
-    ids = list(blanks.marked_text(text, loaded.tokenizer, 128).token_ids)
-    ids[hidden] = loaded.tokenizer.mask_token
-    return loaded.model(torch.tensor(ids)).logits[hidden].double().softmax(-1)
-
-
-def shares(page: Page, side: str) -> dict[str, float]:
-    """The probability of each candidate on one side of the picture."""
-    rows = page.locator(f".side.{side} tbody tr:not(.rest)")
-    return {row.locator(".chip").text_content(): value_of(row.locator(".number").text_content()) for row in rows.all()}
-
-
-@seen("B9", "B10")
-def the_encoder_reads_what_stands_after_the_blank(page: Page) -> None:
-    sentence = page.get_by_role("textbox").nth(1).input_value() if "blank_text" not in page.url else ""
-    words = re.search(r"\[(\w+)\]", sentence or "The film was [not] boring.")
-    plain = (sentence or "The film was [not] boring.").replace("[", "").replace("]", "")
-    tokenizer = cache.shared_model("blanks", "cpu").tokenizer
-    names = [tokenizer.visible(i) for i in blanks.marked_text(plain, tokenizer, 128).token_ids]
-    true = f"·{words[1]}"
-    place = names.index(true)
-    p = blank_in(plain, place)
-    encoder, decoder = shares(page, "encoder"), shares(page, "decoder")
-    assert encoder[true] == pytest.approx(float(p[tokenizer.encode(f" {words[1]}")[0]]), rel=6e-3)
-    left = run(plain[:plain.index(f" {words[1]}")])
-    [token] = left.tokenizer.encode(f" {words[1]}")
-    assert decoder[true] == pytest.approx(float(left.trace.probs[-1, token]), rel=6e-3)
-    assert encoder[true] > decoder[true]
-    loss = page.locator(".blank-picture .objective").inner_text()
-    assert value_of(re.search(r"= ([\d.]+) nats", loss)[1]) == pytest.approx(-math.log(encoder[true]), abs=6e-3)
-    assert page.locator(".side.encoder .sure").count() > 3 and not page.locator(".side.decoder .sure").count()
-
-
-@seen("B11")
-def a_digit_is_written_from_the_word_that_says_it(page: Page) -> None:
-    said = page.locator(".st-key-architectures_translate_instrument .title").first.inner_text()
-    source, weight = re.search(r"is written, (\S+) gets ([\d.]+)", " ".join(said.split())).groups()
-    loaded = cache.shared_model("translator", "cpu")
-    ids = loaded.tokenizer.encode("the twenty-first of march nineteen eighty-four")
-    trace = loaded.model(torch.tensor([loaded.tokenizer.first]), source_ids=torch.tensor(ids))
-    row = trace.blocks[1].cross.pattern[:, 0].mean(0)
-    assert source == loaded.tokenizer.visible(ids[int(row.argmax())]) == "·nineteen"
-    assert float(weight) == pytest.approx(float(row.max()), abs=6e-4)
-    shapes = ["".join(pick.split()) for pick in
-              page.locator(".st-key-architectures_translate_instrument .pick").all_text_contents()]
-    assert [shape.partition("[")[2] for shape in shapes] == ["M×M]=[10×10]", "N×M]=[11×10]", "N×N]=[11×11]"]
-
-
 @seen("B6")
 def the_most_frequent_pair_is_joined_and_counted_again(page: Page) -> None:
     counts, forward = page.locator(".token_bpe .pair .count"), page.get_by_role("button", name="One merge on")
@@ -160,14 +110,22 @@ def three_products_are_the_lectures(page: Page) -> None:
         assert float(total) == p and math.prod(map(float, factors)) == pytest.approx(p)
 
 
+def way_of(page: Page) -> list[str]:
+    """The pieces of the most probable way to cut the word."""
+    return page.locator(".token_unigram .said .chip").all_text_contents()
+
+
 @seen("B20")
-def two_turkish_words_are_many_pieces(page: Page) -> None:
-    counts = [int(text) for text in page.locator(".token_methods td.count.picked").all_text_contents()]
-    assert counts[0] == 2 and min(counts[1:]) > 8
+def a_phrase_in_one_word_is_cut_into_its_parts(page: Page) -> None:
+    text = PLACES["B20"]["prompt"].split()
+    assert way_of(page) == ["·evler", "iniz", "den"] and "evlerinizden" not in text
+    assert all(sum(part in word for word in text) > 1 for part in ("evler", "iniz", "den"))
 
 
 @seen("B21")
-def sentencepiece_is_explained(page: Page) -> None:
+def a_sentence_without_spaces_is_cut_into_its_words(page: Page) -> None:
+    assert way_of(page) == ["·", "我", "今天", "去了", "商店"]
+    assert all("我今天去了商店" not in sentence for sentence in PLACES["B21"]["prompt"].split())
     said = page.locator(".st-key-lesson_explanation").inner_text()
     assert all(name in said for name in ("SentencePiece", "T5", "Llama"))
 
@@ -178,7 +136,7 @@ def five_words_are_six_tokens_and_rows(page: Page) -> None:
     assert "6 tokens" in said and "256 numbers" in said          # I love cat s and dogs
 
 
-@seen("B23")
+@seen("B26")
 def no_row_is_put_into_words(page: Page) -> None:
     assert "0 of 12" in page.locator(".lm_tasks .title").inner_text()
     assert page.locator(".answer-steps .step").count() > 1

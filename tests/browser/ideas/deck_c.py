@@ -120,6 +120,17 @@ def without_norms_the_gradient_is_long_and_pre_norm_learns_first(page: Page) -> 
 
 
 @seen("C17")
+def the_operations_of_attention_grow_by_the_square(page: Page) -> None:
+    heard = page.locator(".st-key-architectures_operations [aria-label^='tokens N: ']").evaluate_all(
+        "(marks) => marks.map((mark) => mark.ariaLabel)")
+    found = [re.match(r"tokens N: ([\d,]+); operations \(FLOP\): ([\d.]+)([MG]); method: (\w+)", said)
+             for said in heard]
+    work = {(one[4], int(value_of(one[1]))): float(one[2]) * {"M": 1e6, "G": 1e9}[one[3]] for one in found if one}
+    attention, recurrent = (math.log(work[name, 4096] / work[name, 512], 8) for name in ("attention", "recurrent"))
+    assert (attention, recurrent) == pytest.approx((2, 1), abs=0.02)
+
+
+@seen("C34")
 def one_global_token_joins_in_two_layers_what_a_window_joins_in_many(page: Page) -> None:
     title = page.locator(".sparse").inner_text()
     n, kept, layers = map(int, re.search(r"(\d+) tokens, .* window keeps (\d+): all joined in (\d+) layers", title)

@@ -69,6 +69,9 @@ def the_hidden_word_comes_first_from_both_sides_alone(page: Page) -> None:
     assert shown == pytest.approx({"encoder": both, "decoder": left}, rel=0.01)
     assert [int(rows[side].locator(".mark").first.inner_text().split(".")[-1]) for side in rows] == [first, rank]
     assert first == 1 and both > 3 * left and "[CLS]" in page.locator(".class").inner_text()
+    loss = re.search(r"= ([\d.]+) nats", page.locator(".blank-picture .objective").inner_text())
+    assert value_of(loss[1]) == pytest.approx(-math.log(both), abs=6e-3)
+    assert page.locator(".side.encoder .sure").count() > 3 and not page.locator(".side.decoder .sure").count()
 
 
 def written() -> tuple[list[str], list[str], np.ndarray]:
@@ -93,6 +96,14 @@ def three_squares_of_three_shapes(page: Page) -> None:
     said = page.locator(".architecture_translate .title").first.inner_text()
     assert value_of(said.split()[-1]) == pytest.approx(float(row.max()), rel=0.01)
     assert source[int(row.argmax())] in said and target[0] in said and "nineteen" in source[int(row.argmax())]
+
+
+@seen("B23")
+def the_date_is_written_in_its_other_form(page: Page) -> None:
+    _, target, _ = written()
+    tokens = page.locator(".tokens-row.target .written:not(.later)")
+    assert tokens.locator(".chip").all_text_contents() == target[:-1] == [*"1984-03-21"]
+    assert min(map(value_of, tokens.locator("small").all_text_contents())) > 0.99
 
 
 @seen("C9")

@@ -65,12 +65,13 @@ def the_loss_falls_by_gradient_descent(page: Page) -> None:
 @seen("C24", "C25")
 def a_tuning_moves_what_is_held_out_and_has_its_price(page: Page) -> None:
     runs = json.loads((DATA / "tuning_runs.json").read_text())["runs"]
-    kind = "aligned happy" if "stage=aligned" in page.url else "tuned feeling"
+    kind = "aligned happy" if "stage=aligned" in page.url else "tuned instructions"
     first, last = (runs[kind]["history"][k] for k in (0, -1))
     said = page.locator(".st-key-training_stage strong", has_text="own texts went").first.inner_text()
     old = re.search(r"own texts went from ([\d.]+) to (\d+\.\d+)", said).groups()
     assert [float(value) for value in old] == pytest.approx([first["old"], last["old"]], abs=6e-3)
     assert f"{100 * last['right']:.0f}" in said and last["old"] > first["old"]
+    assert "tuned" not in kind or last["held_out"] == pytest.approx(first["held_out"] / 5, rel=0.1)
 
 
 @seen("D1")
@@ -119,6 +120,9 @@ def a_schedule_rises_and_falls_as_its_settings_say(page: Page) -> None:
     drawn = {int(match[1].replace(",", "")): float(match[2].replace("−", "-")) for match in rates if match}
     peak = max(drawn.values())
     assert drawn[min(drawn)] < 0.1 * peak and drawn[max(drawn)] == pytest.approx(0.1 * peak, rel=0.05)
+    told = page.locator(".st-key-training_facts").inner_text()
+    assert peak == pytest.approx(6e-5, rel=0.01)
+    assert all(f"{name}: " in told for name in ("Tokens a step", "Warm-up", "Weight decay", "Gradient clipped at"))
 
 
 def listed_words(text: str) -> int:

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from core.app.base import tables
 from core.model.sampling import SamplingConfig, draw, truncate
-from tests.browser.ideas import seen
+from tests.browser.ideas import formulas, seen
 from tests.claims.passes import opening, run, says
 from tests.helpers.messages import numbers_in, value_of
 
@@ -42,16 +42,17 @@ def the_paths_of_a_word_part_from_one_row_of_E(page: Page) -> None:
 def the_nearest_vector_is_of_a_word_used_alike_and_no_id_says_so(page: Page) -> None:
     there = opening()
     E = there.model.E
-    [hot] = there.tokenizer.encode(" hot")
-    cosines = torch.cosine_similarity(E, E[hot], dim=-1)
-    cosines[hot] = -1
+    [big] = there.tokenizer.encode(" big")
+    cosines = torch.cosine_similarity(E, E[big], dim=-1)
+    cosines[big] = -1
     nearest = int(cosines.argmax())
     title = page.locator(".st-key-embeddings_stage strong").first.inner_text()
     said = re.search(r"Nearest to (\S+) is (\S+): cosine (\d\.\d+)", title).groups()
-    assert said[:2] == (there.tokenizer.visible(hot), there.tokenizer.visible(nearest))
+    assert said[:2] == (there.tokenizer.visible(big), there.tokenizer.visible(nearest))
     assert float(said[2]) == pytest.approx(float(cosines[nearest]), abs=6e-4)
-    ids = cosines.topk(5).indices
-    assert int(ids.max() - ids.min()) > 500, "the numbers of words used alike lie all over the vocabulary"
+    names = {there.tokenizer.visible(int(i)) for i in cosines.topk(5).indices}
+    assert names == {"·huge", "·large", "·small", "·bigger", "·tall"} and (big, nearest) == (431, 2515)
+    assert f"E_{{{big}}} \\cdot E_{{{nearest}}}" in formulas(page)[0]
 
 
 # ---- the whole model -------------------------------------------------------------------------------------------------
@@ -119,12 +120,16 @@ def xi_falls_into_the_interval_of_the_token_that_is_drawn(page: Page) -> None:
 
 @seen("A20")
 def a_rare_word_is_drawn_where_xi_falls_behind_the_frequent_ones(page: Page) -> None:
-    said = spoken(page, "ξ = 0.9700 draws")
-    token, p = re.search(r"ξ = 0\.9700 draws “(\S+)”, which has ([\d.]+)", said).groups()
-    there = opening()
+    said = spoken(page, "ξ = 0.9000 draws")
+    token, p = re.search(r"ξ = 0\.9000 draws “(\S+)”, which has ([\d.]+)", said).groups()
+    there = run(PROMPTS["A20"])
     y = truncate(there.logits(), SamplingConfig())
-    place = draw(y, 0.97)
-    assert float(p) < 0.01 and place > 5 and token == there.tokenizer.visible(int(y.token_ids[place]))
+    place = draw(y, 0.9)
+    tail = page.locator(".sampling-panel .tail").inner_text()
+    rank, mass, landed = re.search(r"past rank (\d+) hold ([\d.]+): (\d+) of 1,000", tail).groups()
+    assert float(p) < 0.01 and place > int(rank) and token == there.tokenizer.visible(int(y.token_ids[place]))
+    assert y.probs[int(rank)] < 0.01 and float(mass) == pytest.approx(y.probs[int(rank):].sum(), abs=6e-4)
+    assert 0.3 < float(mass) < 0.4 and int(landed) == pytest.approx(1000 * float(mass), abs=60)
 
 
 @seen("A22")
