@@ -24,7 +24,7 @@ def draw(page: Lesson) -> None:
     plan = class_plan.plans()[deck]
     steps = [{"name": step.title, "from": start, "minutes": step.minutes}
              for step, start in zip(plan.steps, plan.starts)]
-    places = {idea.id: idea.place.target for idea in ideas if tables.name_of(idea.place)}
+    places = {idea.id: idea.target for idea in ideas if tables.name_of(idea.place)}
     places |= {"start": (plan.steps[0].lesson, plan.opening(1)),
                "plan": (catalogue.COURSE, {"course_view": "class", "course_plan": deck})}
     picture(page, "lectures", {"deck": page.label(f"deck_{deck}"), "parts": parts, "steps": steps,

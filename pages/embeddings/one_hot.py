@@ -69,7 +69,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     st.markdown(f"**{title}**")
     _draw_product(page, run, E, list(range(first, min(first + ROWS, len(E)))), product)
     page.note(page.label("product_check", difference=readable(difference), multiplications=n * len(E) * d, read=n * d))
-    both = pair.stands(run) and not reader.present()
+    both = pair.stands(run) and not reader.leaves_out(f"{PREFIX}pair")
     return Reading([*_lines(page, run, E, at), *([pair.line(page, run, at)] if both else [])],
                    _question(page, run, len(E), d), [embeddings.one_hot, embeddings.embed, pair.distribution],
                    {"product.csv": lambda: _table(run, product)}, ".product canvas", title,

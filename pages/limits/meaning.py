@@ -119,7 +119,7 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 def _positions(page: Lesson) -> None:
     """Draw the three positions of the debate, and what each would predict of these tests."""
-    if not reader.present():
+    if not reader.leaves_out(f"{PREFIX}positions"):
         with st.container(key=f"{PREFIX}positions"):
             st.markdown(page.text("positions"))
 

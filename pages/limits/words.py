@@ -117,7 +117,7 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 def _harms(page: Lesson) -> None:
     """Draw the list of the harms that the lectures name: what is shown of each, and what is left out and why."""
-    if not reader.present():
+    if not reader.leaves_out(f"{PREFIX}harms"):
         with st.container(key=f"{PREFIX}harms"):
             st.markdown(page.text("harms"))
 

@@ -103,7 +103,7 @@ def draw(page: Lesson, run: Run) -> Reading:
 def draw_rows(page: Lesson, run: Run) -> None:
     """Draw the way from the prompt's text to numbers: its tokens, their ids, and the row of E that each picks."""
     rows = rows_of(run)
-    if reader.present() or rows.empty:
+    if reader.leaves_out(f"{PREFIX}rows") or rows.empty:
         return
     with st.container(key=f"{PREFIX}rows"):
         st.markdown(page.label("rows_title", n=len(run.own_ids), d=run.model.config.d_model))

@@ -189,3 +189,19 @@ def comes(page: Page, condition: Callable[[], bool], milliseconds: int = 60_000)
 def starting(text: str) -> re.Pattern[str]:
     """What playwright's expectations take for a text that begins so."""
     return re.compile(f"^{re.escape(text)}")
+
+
+def is_framed(page: Page, element: str) -> bool:
+    """Whether the first element of this selector is framed, and in sight: between what stands at the window's head and
+    foot, or, where it is higher than that, with its top there.
+    """
+    frame, node = page.locator(".idea-frame"), page.locator(element).first
+    if not frame.count() or not node.count():
+        return False
+    outer, box = frame.bounding_box(), node.bounding_box()
+    head, foot = page.evaluate("""() => [document.querySelector(".st-key-navigation")?.getBoundingClientRect().bottom,
+        parseFloat(getComputedStyle(document.documentElement).getPropertyValue("--tx-foot"))]""")
+    if outer is None or box is None or abs(outer["y"] + 6 - box["y"]) > 1 or abs(outer["x"] + 6 - box["x"]) > 1:
+        return False
+    first, last = head or 0, page.viewport_size["height"] - foot
+    return first <= box["y"] and (box["y"] + box["height"] <= last or box["y"] <= first + 12)

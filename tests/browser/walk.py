@@ -8,12 +8,14 @@ from __future__ import annotations
 import urllib.parse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from playwright.sync_api import Page
 
-from core.app.base import catalogue, prose, tables
+from core.app.base import catalogue, prose, scripts, tables
 from core.app.base.tables import Idea
 from core.app.state.reader import PRESENT_SCALE
+from core.components.page import framed
 from tests.browser import accessibility
 from tests.browser.ideas import CHECKS as SEEN
 from tests.browser.ideas import (  # noqa: F401  (their checks)
@@ -25,7 +27,7 @@ from tests.browser.ideas import (  # noqa: F401  (their checks)
     learning,
     writing,
 )
-from tests.browser.pictures import cut_off, small_type, unpainted
+from tests.browser.pictures import comes, cut_off, is_framed, small_type, unpainted
 from tests.browser.serving import go_to, rest, settle
 from tests.browser.views import LESSONS, View, end_of, stand
 
@@ -53,6 +55,10 @@ FIELDS = """() => {
         parseFloat(getComputedStyle(node).fontSize));
 }"""
 LEAST_FIELD = 16        # px of type in a field on a phone
+FRAMED = Path(framed.__file__).with_name("framed.js")
+TELL = """async ([address, element, at]) => (await import(new URL(address, location)))
+    .default({data: {element, at}, parentElement: document.body})"""
+FRAMES = 20_000         # ms in which an element comes to be framed
 SMALLEST = 9            # px, of the page's smallest type outside present mode
 
 
@@ -98,7 +104,8 @@ def walk(page: Page, origin: str, places: Sequence[Stop], checks: Sequence[Check
     found, missing = [], 0
     for stop in places:
         page.errors.clear()
-        go_to(page, f"{origin}/{stop.address(**shared)}")
+        led = {tables.IDEA: stop.ideas[0].id} if stop.ideas and led_to in checks else {}
+        go_to(page, f"{origin}/{stop.address(**shared, **led)}")
         here = faults(page, stop, checks)
         missing = missing + 1 if any(f", {_arrive.__name__}: " in fault for fault in here) else 0
         found += here
@@ -139,6 +146,21 @@ def _leave(page: Page, _: Stop) -> list[str]:
 
 
 # ---- checks ----------------------------------------------------------------------------------------------------------
+
+
+def led_to(page: Page, stop: Stop) -> list[str]:
+    """Ideas whose element the page does not bring into sight and frame. The first one's link led here; the page is told
+    of the others as their links tell it.
+    """
+    found = []
+    for idea in stop.ideas:
+        if idea is not stop.ideas[0]:
+            page.evaluate(TELL, [scripts.address(FRAMED), idea.element, idea.id])
+        if not comes(page, lambda element=idea.element: is_framed(page, element), FRAMES):
+            found.append(f"{idea.id}: {idea.element} is not framed in sight")
+        page.keyboard.press("Shift")
+    page.evaluate("document.querySelector('[data-testid=stMain]').scrollTo(0, 0)")
+    return found
 
 
 def no_errors(page: Page, _: Stop) -> list[str]:
@@ -203,7 +225,7 @@ def ideas(page: Page, stop: Stop) -> list[str]:
     return found
 
 
-READ = (no_errors, painted, first_screen, uncovered, keys, axe, whole, ideas, no_errors)
+READ = (led_to, no_errors, painted, first_screen, uncovered, keys, axe, whole, ideas, no_errors)
 
 
 def above_the_bar(page: Page, stop: Stop) -> list[str]:

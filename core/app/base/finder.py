@@ -68,7 +68,7 @@ def everything() -> Iterator[Found]:
         yield from _experiments(entry)
     for idea in tables.ideas():
         if where := tables.name_of(idea.place):
-            yield Found(f"idea {idea.id}", "idea", _plain(idea.idea), where, "", *idea.place.target)
+            yield Found(f"idea {idea.id}", "idea", _plain(idea.idea), where, "", *idea.target)
 
 
 def _lesson(entry: catalogue.Entry) -> Found:

@@ -11,6 +11,7 @@ from pathlib import Path
 from core.app.base import catalogue, prose
 
 IDEAS = Path(__file__).resolve().parents[3] / "assets" / "teaching" / "ideas.tsv"
+IDEA = "idea"       # in a link: the idea whose element the page shows; its picture stands, not the question before it
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,11 @@ class Idea:
     place: Place
     element: str
     seen: str
+
+    @property
+    def target(self) -> tuple[str, dict[str, str]]:
+        """Lesson and settings, for a link: the page then shows the element."""
+        return self.place.lesson, self.place.settings | {IDEA: self.id}
 
 
 @dataclass(frozen=True)

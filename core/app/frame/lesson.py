@@ -195,10 +195,12 @@ class Lesson:
         return named_token.draw(self.id, run, position, self.frame_words)
 
     def _part(self, name: str):
-        """A titled part below the instrument; in present mode it waits, folded, under its title."""
-        title = self.frame_words.label(name)
+        """A titled part below the instrument; in present mode it waits, folded, under its title, unless an idea led to
+        it.
+        """
+        title, key = self.frame_words.label(name), f"lesson_{name}"
         if reader.present():
-            return st.expander(title)
-        part = st.container(key=f"lesson_{name}")
+            return st.expander(title, expanded=not reader.leaves_out(key)).container(key=key)
+        part = st.container(key=key)
         part.markdown(f"## {title}")
         return part

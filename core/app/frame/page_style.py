@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.app.base import catalogue, deployment, prose
 from core.app.state import model_choice, reader
@@ -15,8 +16,10 @@ _SHEET, _LOOK = (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
 _CSS, _PRESENT = _SHEET.split("/* ==== present mode alone ==== */")
 
 
-def inject() -> None:
-    """Put the theme's variables and the page's rules into the document; components inherit the variables."""
+def inject() -> DeltaGenerator:
+    """Put the theme's variables and the page's rules into the document; components inherit the variables. Return a
+    place for what takes no room.
+    """
     own = {"--tx-scale": f"{reader.scale()}", "--tx-foot": f"{_foot()}px"}
     variables = "".join(f"{name}:{value};" for name, value in (style.css_variables(reader.theme()) | own).items())
     present = f"html {{ font-size: {reader.scale():.0%} !important; }}{_PRESENT}" if reader.present() else ""
@@ -27,6 +30,7 @@ def inject() -> None:
         # Here, where nothing takes any room.
         help_page(prose.load("app").label("chart_keys"), ".st-key-prompt textarea",
                   deployment.current().prompt_characters, reader.say_cut)
+        return st.container()
 
 
 def _foot() -> int:

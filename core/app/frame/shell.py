@@ -14,6 +14,7 @@ from core.app.frame import navigation, page_style, prompt_bar
 from core.app.frame.guard import guard
 from core.app.frame.lesson import A_PICTURE_STANDS
 from core.app.state import address, fragments, model_choice, reader
+from core.components.page.framed import show_element
 
 ICON = Path(__file__).resolve().parents[3] / "assets" / "icon.png"
 # Every operation of torch lets another reader's thread have Python, and waits this long at most to have it back.
@@ -38,13 +39,16 @@ def draw() -> None:
     model_choice.enter(page.url_path)
     with guard():
         address.open_page()
-        page_style.inject()
+        unseen = page_style.inject()
         navigation.draw(is_hidden=reader.present() or reader.looks_on())
         if not reader.looks_on():
             prompt_bar.draw()
     with guard():
         page.run()
     address.close_page()
+    if followed := address.followed_element():
+        with unseen:            # last, since what was drawn before would be taken for it
+            show_element(*followed)
 
 
 def prepare() -> None:

@@ -9,13 +9,14 @@ name is at its default. From then on the session leads and the address follows. 
 with a notice.
 """
 import contextlib
+import time
 import urllib.parse
 from collections.abc import Mapping
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from core.app.base import catalogue, deployment, devices
+from core.app.base import catalogue, deployment, devices, tables
 from core.app.base.markdown import escaped
 from core.app.compute import cache
 from core.app.state import model_choice, notices, prompts
@@ -28,6 +29,7 @@ SHARED = (*KEPT, *SELECTION)
 SHOWN = "shown"         # in a link: its picture stands, and the question before it is not asked
 # in the session: whether a question stands in place of the picture; the page whose question gives way to its picture
 COVERED, LOOKS = "picture_covered", "picture_looked_at"
+FOLLOWED = "idea_followed"      # in the session: lesson and element of the idea whose link was followed, and when
 # in the session: `settings`; the URL waits; it leads in what all lessons share, and in the settings of the page
 SAID, WAITS, LEADS, LEADS_PAGE = "settings_said", "url_waits", "url_leads", "url_leads_page"
 
@@ -50,6 +52,8 @@ def open_page() -> None:
         take_in()
         if SHOWN in st.query_params:
             session[LOOKS] = model_choice.page()
+        if tables.IDEA in st.query_params:
+            follow_idea(st.query_params[tables.IDEA])
         session[WAITS] = not returning
         session[LEADS_PAGE] = False
     if not session.get(WAITS):
@@ -59,6 +63,22 @@ def open_page() -> None:
 def close_page() -> None:
     """The run of a whole page has ended: what the reader does from here on goes into the URL."""
     st.session_state.pop(WAITS, None)
+
+
+def follow_idea(name: str) -> None:
+    """The link of an idea was followed: its lesson opens on the picture, and shows the idea's element."""
+    idea = next((idea for idea in tables.ideas() if idea.id == name), None)
+    if idea is None:
+        notices.notice("notice_url", name=tables.IDEA, value=shortened(name))
+        return
+    st.session_state[LOOKS] = idea.place.lesson
+    st.session_state[FOLLOWED] = (idea.place.lesson, idea.element, str(time.time_ns()))
+
+
+def followed_element() -> tuple[str, str] | None:
+    """The element that the open page is to show, and when its link was followed; None where no idea led here."""
+    lesson, *shown = st.session_state.get(FOLLOWED, ("",))
+    return tuple(shown) if lesson == model_choice.page() else None
 
 
 def settings() -> dict[str, str | None]:
@@ -194,29 +214,28 @@ def read_url() -> None:
         query.get("ask", "").lower(), session.get("ask", deployment.current().ask_first))
     session["look"] = query.get("look", "").lower() in ("true", "1")
     for key in ("class", "class_revealed"):
-        session[key] = _whole_number(key) or 0
+        session[key] = _whole_number(key, query.get(key)) or 0
     session["class_plan"] = query.get("class_plan", "")
-    session["selection"] = {key: number for key in SELECTION if (number := _read_number(key)) is not None}
+    session["selection"] = {key: number for key in SELECTION if (number := selected(key, query.get(key))) is not None}
     # not before: whatever the reader does next may break this run off at any line, and the next run then reads it
     session[LEADS] = False
 
 
-def _read_number(key: str) -> int | float | None:
-    """A selection's value in the URL: ξ in [0, 1), every other a whole number; None for what makes no sense."""
-    if key != "xi" or "xi" not in st.query_params:
-        return _whole_number(key)
+def selected(key: str, text: str | None) -> int | float | None:
+    """A selection's value as an address says it: ξ in [0, 1), every other a whole number; None for what is not said,
+    and, with a notice, for what makes no sense.
+    """
+    if key != "xi" or text is None:
+        return _whole_number(key, text)
     with contextlib.suppress(ValueError):
-        if 0 <= (xi := float(st.query_params["xi"])) < 1:
+        if 0 <= (xi := float(text)) < 1:
             return xi
-    notices.notice("notice_url", name=key, value=shortened(st.query_params["xi"]))
+    notices.notice("notice_url", name=key, value=shortened(text))
     return None
 
 
-def _whole_number(key: str) -> int | None:
-    """A selection's value in the URL, clamped later to the run; None, with a notice, for what is no whole number
-    of at least 0.
-    """
-    text = st.query_params.get(key)
+def _whole_number(key: str, text: str | None) -> int | None:
+    """A selection's value, clamped later to the run; None, with a notice, for what is no whole number of at least 0."""
     if text is None:
         return None
     if text.isascii() and text.isdigit() and len(text) < 10:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from core.app.base import catalogue, deployment, devices, prose
+from core.app.base import catalogue, deployment, devices, prose, tables
 from core.app.compute import cache
 from core.app.state import address, model_choice, notices, prompts
 from core.app.state.address import KEPT, SELECTION, SHARED
@@ -213,6 +213,12 @@ def present() -> bool:
     return bool(st.session_state.get("present", False))
 
 
+def leaves_out(key: str) -> bool:
+    """Whether present mode leaves out a part of the page, by its key: unless an idea led to it."""
+    led_to, _ = address.followed_element() or ("", "")
+    return present() and not led_to.startswith(f".st-key-{key}")
+
+
 def looks_on() -> bool:
     """Whether the page only shows a picture, as on a phone that goes with its teacher: nothing to set, nothing around.
     """
@@ -282,8 +288,11 @@ def _take_over(key: str, value) -> None:
         if session["prompt"] != (prompt := prompts.clean_prompt(str(value))):
             _forget_xi()
         session["prompt"] = prompt
+    elif key == tables.IDEA:
+        address.follow_idea(value)
     elif key in SELECTION:
-        session["selection"] = session.get("selection", {}) | {key: value}
+        number = address.selected(key, value) if isinstance(value, str) else value      # a place has it as text
+        session["selection"] = session.get("selection", {}) | {key: number}
     elif key != "model" or model_choice.can_be_asked_for(value):
         session[key] = value
         if key not in SHARED:

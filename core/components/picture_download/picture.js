@@ -2,6 +2,7 @@
 // SVGs, a component may stack canvases. SVG styles are written into the copy, which has no style sheets and custom
 // properties of its own. Where there is neither, as in a table, the element's boxes and words are drawn (written.js).
 import { draw, sized } from "../lib/dom.js";
+import { findAcross } from "../lib/find.js";
 import { drawWritten } from "./written.js";
 
 const STYLES = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray",
@@ -9,23 +10,6 @@ const STYLES = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacit
   "dominant-baseline", "visibility", "display", "paint-order", "mix-blend-mode"];
 const SVG = "http://www.w3.org/2000/svg";
 const ICON = 24;        // px: a node no larger than this is a button of a chart, not a picture
-
-/** The first element that a selector names, in a component's own tree too; null where none is. */
-function find(root, selector) {
-  const match = root.querySelector(selector);
-  if (match) return match;
-  for (const host of root.querySelectorAll("*")) {
-    const inside = host.shadowRoot && find(host.shadowRoot, selector);
-    if (inside) return inside;
-  }
-  return null;
-}
-
-/** The same where the element's first part is outside of the component that holds the rest. */
-function findAcross(page, selector) {
-  const [place, ...inside] = selector.split(" "), outer = find(page, place);
-  return find(page, selector) ?? (outer && inside.length ? find(outer, inside.join(" ")) : null);
-}
 
 function layers(root) {
   if (root.matches?.("canvas, svg")) return [root];

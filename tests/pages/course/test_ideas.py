@@ -5,11 +5,14 @@ Whether its element stands on the page: tests/browser/test_walk.py.
 from __future__ import annotations
 
 import itertools
+import json
 from collections import Counter
 
 import pytest
 
-from core.app.base import tables
+from core.app.base import prose, tables
+from core.app.state import address
+from tests.helpers.lessons import fine, open_at
 from tests.helpers.places import nonsense
 
 IDEAS = tables.ideas()
@@ -48,3 +51,34 @@ def test_a_place_that_does_not_exist_is_told():
                                                                                                   "tokens_colour"]
     assert nonsense(place("attention", "attention_scaling_d=9999&layer=2")) == ["attention_scaling_d"]
     assert nonsense(place("next_token", "next_token_panel=q3")) == ["next_token_panel"]
+
+
+@pytest.mark.parametrize("table", [tables.IDEAS, prose.FOLDER / prose.LANGUAGE / "ideas_seen.tsv"],
+                         ids=lambda path: path.stem)
+def test_no_idea_stands_twice(table):
+    ids = [line.partition("\t")[0] for line in table.read_text(encoding="utf-8").splitlines()[1:]]
+    assert [name for name, n in Counter(ids).items() if n > 1] == [] and set(ids) == {idea.id for idea in IDEAS}
+
+
+def led_to(at) -> list[str]:
+    """The elements that the page is to show."""
+    return [json.loads(element.proto.json)["element"] for element in at.get("bidi_component")
+            if element.proto.component_name == "framed"]
+
+
+def is_asked(at) -> bool:
+    """Whether a question stands in place of the picture."""
+    return bool(at.session_state[address.COVERED])
+
+
+def test_the_link_of_an_idea_opens_its_picture_and_shows_its_element():
+    lesson, settings = next(idea for idea in IDEAS if idea.id == "A23").target
+    assert settings[tables.IDEA] == "A23"
+    at = open_at(lesson, ask="true", **settings)
+    assert fine(at) and led_to(at) == [".forcing-chart"] and not is_asked(at)
+    other = open_at(lesson, ask="true", **{**settings, tables.IDEA: "Z9"})
+    assert fine(other) and led_to(other) == [] and is_asked(other)
+
+
+def test_an_idea_leads_to_no_page_but_its_own():
+    assert led_to(open_at("tokens", idea="A23")) == []

@@ -1,0 +1,13 @@
+"""Brings an element of the page into sight and frames it until the reader does something. Draws nothing besides."""
+from pathlib import Path
+
+from core.components import declare
+
+_component = declare("framed", Path(__file__).with_name("framed.js"))
+
+
+def show_element(element: str, at: str) -> None:
+    """Show the first element that a CSS selector names, in a component's own tree too, as soon as it stands: once for
+    each `at`, however often this is drawn.
+    """
+    _component(key="framed", data={"element": element, "at": at})
