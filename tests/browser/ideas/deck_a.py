@@ -124,6 +124,8 @@ def the_heads_stand_side_by_side_as_wide_as_x(page: Page) -> None:
     page.get_by_role("radio", name="512, 8, 64").click()
     page.locator(".heads_shapes .shape", has_text="512").first.wait_for()
     assert said() == [f"[{n} × 512]", f"8 × [{n} × 64]", f"[{n} × 512]", f"[{n} × 512]"]
+    page.get_by_role("radio", name="This model").click()
+    page.locator(".heads_shapes .shape", has_text=f"{d}").first.wait_for()
 
 
 @seen("A31")
