@@ -28,7 +28,7 @@ def framed(page: Page, name: str) -> bool:
 @pytest.mark.parametrize("name", ["A13", "B22"])
 def test_a_link_from_outside_leads_to_an_element_low_on_its_page(open_page, name):
     page = open_page(link(name))
-    assert framed(page, name) and page.evaluate(SCROLLED) > 200
+    assert framed(page, name) and page.evaluate(SCROLLED) > 100
     assert comes(page, lambda: "idea=" not in page.url)
     page.mouse.move(640, 500)
     page.mouse.wheel(0, -100)
