@@ -154,3 +154,29 @@ def test_no_line_of_a_style_is_longer_than_120_characters():
     long = [f"{path.relative_to(ROOT)}:{number}" for path in styles
             for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1) if len(line) > 120]
     assert long == []
+
+
+def test_what_is_computed_from_a_model_is_kept_under_its_name():
+    """Else the next reader, with another model, is shown what the first one's has computed."""
+    files = [*(ROOT / "core" / "app").rglob("*.py"), *(ROOT / "pages").rglob("*.py")]
+    assert [fault for path in files for fault in kept_without_model(path)] == []
+
+
+def kept_without_model(path: Path) -> list[str]:
+    """The places where a result of a run or a loaded model is kept under a key that is made from neither."""
+    found = []
+    for function in (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef)):
+        local = {node.name: node for node in ast.walk(function) if isinstance(node, ast.FunctionDef)}
+        local |= {node.targets[0].id: node.value for node in ast.walk(function)
+                  if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)}
+        for call in (node for node in ast.walk(function) if isinstance(node, ast.Call) and len(node.args) > 1):
+            if re.fullmatch(r"(cache|growing_results)\.(result|made|growing)", ast.unparse(call.func)):
+                key, make = (used_names(part).union(*(used_names(local[name]) for name in used_names(part) & {*local}))
+                             for part in call.args[:2])
+                if make & {"run", "loaded"} and not key & {"run", "loaded", "model"}:
+                    found.append(f"{path.relative_to(ROOT)}:{call.lineno}")
+    return found
+
+
+def used_names(node: ast.AST) -> set[str]:
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
