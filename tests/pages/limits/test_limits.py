@@ -293,6 +293,7 @@ def test_the_error_is_the_sum_of_its_terms_and_the_question_is_right(run: Run):
     assert score.startswith("-") and numbers_in(score)[-1] > 2, "a reader of frequencies is calibrated and knows little"
     answer(at, "temperature_0.5", 1)
     answer(turn(at, temperature=0.4, seed=6), "temperature_2", 0)
+    assert [WORDS.label(f"question_temperature_{k}").rpartition(" ")[2] for k in (0, 1)] == ["much", "little"]
 
 
 def test_the_experiments_lead_where_they_say():

@@ -21,6 +21,7 @@ from core.app.compute import cache, queue
 from core.app.state.run import read
 from core.cost import sequence_work
 from core.figures import lines as figures
+from core.figures.numbers import readable
 from core.learning import memory_tasks, recurrent_cells
 from core.learning.memory_tasks import Recall, Rewriting
 from core.learning.recurrent_cells import GATES, MATRICES
@@ -283,6 +284,14 @@ def test_the_rows_of_lines_are_their_points_their_names_and_what_is_picked():
     assert rows["at"].tolist() == pytest.approx([1, 100, 10, 10, 30, 10 ** 0.9, 10 ** 1.1, 30])
 
 
+def test_each_line_has_its_name_at_its_end():
+    names, meanings = {"rnn": "tanh", "lstm": "LSTM"}, {"rnn": "query", "lstm": "key"}
+    spec = figures.lines(names, meanings, figures.Axis("steps"), figures.Axis("loss"), "light")
+    [end] = [layer for layer in spec["layer"] if "end" in layer["transform"][0]["filter"]]
+    assert end["mark"]["type"] == "text" and end["encoding"]["text"] == {"field": "name"}
+    assert end["encoding"]["y"]["field"] == "at" and end["encoding"]["color"]["scale"]["domain"] == ["tanh", "LSTM"]
+
+
 def test_the_line_names_stand_apart():
     placed = figures.spread([1.0, 1.0, 1.0, 9.0], gap=0.5)
     assert sorted(placed.tolist()) == pytest.approx([0.5, 1.0, 1.5, 9.0])
@@ -383,6 +392,8 @@ def test_the_gradients_formulas_hold():
     for written, name in ((gates, "gates"), (lstm, "lstm")):
         assert float(written.split(" = ")[-1]) == pytest.approx(found[name][7], abs=5e-5), name
     assert float(attention.split(" = ")[-1]) == pytest.approx(found["attention"][7], abs=5e-5)
+    told = {name: readable(found[name][7]) for name in ("rnn", "bound", "gates", "lstm")}
+    assert f"**{WORDS.label('gradient_title', norm='1.3', distance=7, **told)}**" in [m.value for m in at.markdown]
 
 
 def asked(at: AppTest, key: str):

@@ -136,7 +136,7 @@ def test_a_model_of_the_table_is_drawn_over_its_own_steps_and_one_that_is_not_kn
 
 def test_train_with_this_takes_the_schedule_into_the_live_run():
     at = opened("training", {"view": "schedules", "like": "Galactica (120B)", "warmup": "20", "total": "500",
-                             "rate": "-2.0", "optimizer": "sgd"})
+                             "floor": "40", "rate": "-2.0", "optimizer": "sgd"})
     at.button("training_train_with").click().run()
     learner = list(at.session_state[live.LEARNERS].values())[-1]
     assert (fine(at) and at.session_state["training_view"] == "live"
