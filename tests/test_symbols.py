@@ -164,3 +164,10 @@ def test_an_unsaid_second_meaning_is_found():
     assert unsaid(twice) == {"T": {"temperature", "transposed"}} and not unsaid(said)
     assert unexplained("So $y = f(x) + b$ for every x.") == {"f", "b"}
     assert list(meanings("α", "an α of another kind")) == [""]
+
+
+def test_under_a_root_stands_the_width_of_the_stream_or_of_a_key():
+    """d beside the embeddings, d_k in the scores."""
+    texts = [path.read_text(encoding="utf-8") for path in (prose.FOLDER / prose.LANGUAGE).glob("*.md")]
+    roots = [root for text in texts for root in re.findall(r"(?:square root of |√)\$?(d(?:_\w|[ᵢ-ᵪₐ-ₜ])?)", text)]
+    assert set(roots) == {"d", "d_k", "dₖ"}

@@ -594,3 +594,4 @@ def test_prompts_that_are_hard_for_other_tokenizers(prompt: str):
         at = open_at("attention", model=f"folder:{name}", prompt=prompt)
         assert fine(at) and at.session_state["prompt"] == prompt
         assert ("begins a text with no token" in said(at)) == (prompt == "" )
+        assert ("read the last 256 tokens of a text" in said(at)) == (name == "neox" and len(prompt) == 3000)
