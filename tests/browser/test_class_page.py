@@ -16,9 +16,11 @@ from core.app.base import prose
 from core.app.frame import class_plan, own_class
 from core.app.frame.class_plan import Plan
 from core.app.state import prompts
+from core.app.state.reader import PRESENT_SCALE
 from tests.browser.conftest import Tab
-from tests.browser.pictures import comes
+from tests.browser.pictures import comes, small_type
 from tests.browser.serving import Server, go_to, settle
+from tests.browser.walk import SMALLEST
 
 COURSE, APP, PLANS = prose.load("course"), prose.load("app"), class_plan.plans()
 HOUR, DIGITS = PLANS[class_plan.USUAL], "1234567890"
@@ -101,6 +103,7 @@ def test_reload_opens_the_same_step_and_its_keys_lead_on_and_back(open_page):
     page.reload()
     settle(page)
     bar_says(page, 2, look=True)
+    assert small_type(page, PRESENT_SCALE * SMALLEST) == []
     arrows_stay_with_a_slider_and_a_field(page)
     page.locator(".stMain").click(position={"x": 640, "y": 600})
     assert page.evaluate("getComputedStyle(document.querySelector('.stMain')).outlineStyle") == "none"
@@ -136,6 +139,9 @@ def the_screen_goes_black_the_pen_writes_and_fades_and_escape_takes_all_away(pag
     page.keyboard.press("ArrowRight")           # light again, and no step
     expect(dark).to_be_hidden()
     bar_says(page, 2, look=True)
+    for is_dark in (True, False):               # as a remote sends it
+        page.keyboard.press(".")
+        expect(dark).to_be_visible(visible=is_dark)
     page.keyboard.press("p")
     page.mouse.move(300, 300)
     page.mouse.down()

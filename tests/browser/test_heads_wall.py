@@ -69,7 +69,7 @@ def tile(page: Page, layer: int, head: int) -> dict:
     return {"x": box["x"], "y": box["y"] + label, "side": box["width"]}
 
 
-def point_at(page: Page, layer: int, head: int, query: int, key: int, n: int) -> None:
+def point_at(page: Page, layer: int, head: int, query: float, key: float, n: int) -> None:
     box = tile(page, layer, head)
     page.mouse.move(box["x"] + (key + 0.5) * box["side"] / n, box["y"] + (query + 0.5) * box["side"] / n)
 
@@ -99,8 +99,8 @@ def test_hover_reads_weights_arrow_keys_move_between_heads_and_a_click_opens_one
 def hover_reads_the_query_the_key_and_the_exact_weight(page: Page) -> None:
     run = run_on()
     weights, n = patterns(run), len(run.token_ids)
-    for layer, head, query, key in ((0, 0, n - 1, 0), (3, 5, n - 2, n - 3), (5, 7, n // 2, 1)):
-        point_at(page, layer, head, query, key, n)
+    for layer, head, query, key, aside in ((0, 0, n - 1, 0, 0.3), (3, 5, n - 2, n - 3, -0.3), (5, 7, n // 2, 1, 0.3)):
+        point_at(page, layer, head, query + aside, key + aside, n)
         reading = page.locator(".wall .tip")
         expect(reading.locator("b")).to_have_text(f"{layer}.{head}")
         expect(reading.locator(".chip")).to_have_text([run.tokens[query], run.tokens[key]])
@@ -192,13 +192,23 @@ def test_the_opened_head_answers_keys_zoom_click_and_a_hand_on_its_lines_and_tok
     assert page.errors == []
 
 
+# keeps what is written on canvases from here on
+WRITTEN = """() => {
+  const of = CanvasRenderingContext2D.prototype, { fillText } = of;
+  window.written = new Set();
+  of.fillText = function (text, ...place) { window.written.add(text); return fillText.call(this, text, ...place); };
+}"""
+
+
 def the_opened_head_answers_keys_zoom_and_click(page: Page) -> None:
     run = run_on()
     weights = patterns(run)[1, 4]
     cells = page.locator(".view canvas.cells")
+    page.evaluate(WRITTEN)
     cells.focus()
     page.keyboard.press("ArrowUp")
     page.keyboard.press("ArrowRight")
+    assert {WORDS.label("key_axis"), WORDS.label("query_axis"), run.tokens[4]} <= {*page.evaluate("[...written]")}
     reading = page.locator(".view .tip")
     expect(reading.locator(".chip")).to_have_text([run.tokens[4], run.tokens[3]])
     shown = pytest.approx(four_digits(weights[4, 3]), rel=1e-9)

@@ -44,6 +44,8 @@ def test_the_whole_of_it_by_keys_alone(open_page):
     page.keyboard.press("Enter")
     expect(page.locator(".prediction .reason")).to_be_focused()
     expect(page.locator(".prediction .reason")).to_contain_text("·sad")
+    page.locator(".prediction .close").press("Enter")
+    expect(page.locator(STRIP)).to_have_count(0)
     assert not page.errors
 
 
