@@ -19,10 +19,12 @@ import torch
 from torch import Tensor
 
 from core.analysis.text_probability import next_log_probs
+from core.cost.counting import trace_bytes
+from core.model.config import ModelConfig
 from core.model.transformer import Transformer
 
 Score = Callable[[Tensor], Tensor]      # (B, N, d) -> (B,)
-BATCH_TOKENS = 2048                     # tokens of one batch, forward and backward
+BATCH_BYTES = 400_000_000               # that one batch of gradients takes, to within a factor of two
 
 
 def log_prob_score(model: Transformer, target: int) -> Score:
@@ -42,9 +44,14 @@ def gradient_times_input(score: Score, x: Tensor) -> np.ndarray:
     return _dots(x, gradient(score, x[None])[0])
 
 
-def integrated_gradients(score: Score, x: Tensor, baseline: Tensor, n_steps: int) -> np.ndarray:
+def points_at_once(config: ModelConfig, n_tokens: int) -> int:
+    """How many points of a path one batch of gradients may hold: forward and backward each keep about a trace."""
+    return max(1, int(BATCH_BYTES / (2 * trace_bytes(config, n_tokens))))
+
+
+def integrated_gradients(score: Score, x: Tensor, baseline: Tensor, n_steps: int, at_once: int = 64) -> np.ndarray:
     """(N,) each token's part of f(x) − f(baseline), both (N, d): x − baseline times the gradient averaged over the
-    straight path from the baseline to x.
+    straight path from the baseline to x, of which a batch holds `at_once` points.
 
     The integral is a Gauss-Legendre sum of n_steps gradients; the difference between the sum of the parts and f(x) −
     f(baseline) is its error. That is large from a baseline of zeros in a model without position embeddings: there the
@@ -53,9 +60,9 @@ def integrated_gradients(score: Score, x: Tensor, baseline: Tensor, n_steps: int
     nodes, weights = np.polynomial.legendre.leggauss(n_steps)
     alphas, weights = (torch.tensor(values, dtype=x.dtype, device=x.device)
                        for values in ((nodes + 1) / 2, weights / 2))
-    mean, step = torch.zeros_like(x), max(1, BATCH_TOKENS // len(x))
-    for start in range(0, n_steps, step):
-        part = slice(start, start + step)
+    mean = torch.zeros_like(x)
+    for start in range(0, n_steps, at_once):
+        part = slice(start, start + at_once)
         points = baseline + alphas[part, None, None] * (x - baseline)
         mean = mean + (weights[part, None, None] * gradient(score, points)).sum(0)
     return _dots(x - baseline, mean)

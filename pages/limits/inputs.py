@@ -166,8 +166,9 @@ def _attribution(run: Run, target: int, twin: str, kind: str, n_steps: int) -> A
     lengths = torch.stack([vectors.double().norm(dim=-1) for vectors in (x, attribution.gradient(score, x[None])[0])])
     with torch.no_grad():
         at_x, at_baseline = (float(score(point[None])[0]) for point in (x, baseline))
+    at_once = attribution.points_at_once(model.config, len(ids))
     values = by_tokens | {"gradient": attribution.gradient_times_input(score, x),
-                          "integrated": attribution.integrated_gradients(score, x, baseline, n_steps)}
+                          "integrated": attribution.integrated_gradients(score, x, baseline, n_steps, at_once)}
     return Attribution({name: values[name] for name in METHODS}, at_x, at_baseline, lengths.cpu().numpy())
 
 

@@ -10,6 +10,7 @@ import torch
 
 from core.analysis import attribution
 from core.analysis.text_probability import continuation_log_probs, next_log_probs, token_log_probs
+from core.cost.counting import trace_bytes
 from core.model.config import ModelConfig
 from core.model.transformer import Transformer
 
@@ -86,6 +87,24 @@ def test_integrated_gradients_are_complete(model: Transformer):
         assert gaps[1] < 1e-3 * abs(whole) and gaps[1] < gaps[0]
     # it stands in the baseline too
     assert attribution.integrated_gradients(score, x, model.E[0].expand_as(x), 8)[0] == 0
+
+
+def test_the_points_of_a_path_are_taken_in_batches_that_fit_into_memory(model: Transformer):
+    x, sizes = embedded(model), []
+
+    def score(points: torch.Tensor) -> torch.Tensor:
+        sizes.append(len(points))
+        return attribution.log_prob_score(model, TARGET)(points)
+
+    baseline = model.E[0].expand_as(x)
+    whole, parts = (attribution.integrated_gradients(score, x, baseline, 10, at_once) for at_once in (64, 4))
+    assert sizes == [10, 4, 4, 2] and parts == pytest.approx(whole, rel=1e-4, abs=1e-6)
+    published = ModelConfig(vocab_size=49_152, d_model=576, n_layers=30, n_heads=9, n_kv_heads=3, n_context=8192,
+                            d_ff=1536)
+    for n in (25, 256):
+        at_once = attribution.points_at_once(published, n)
+        assert at_once == 1 or 2 * at_once * trace_bytes(published, n) <= attribution.BATCH_BYTES
+    assert attribution.points_at_once(published, 25) > 1
 
 
 def test_leaving_one_out_is_two_forward_passes(model: Transformer):
