@@ -79,7 +79,7 @@ class Scaling {
     setRange(this.slider, this.at);
     this.slider.ariaValueText = `d_k = ${d}`;
     marked(this.value, `d_k = ${d}`);
-    this.paintVariance(d);
+    this.paintVariance();
     this.paintSoftmax();
     for (const name of ["entropy", "gradient"]) this.paintShares(name);
   }
@@ -133,10 +133,11 @@ class Scaling {
     });
   }
 
-  paintVariance(d) {
+  paintVariance() {
     const { variance: { mean, error }, heads, text, at, d_ks, em } = this;
     const frame = this.begin("variance",
-      fill(text.title_variance, { d, value: significant(mean[at]), error: significant(error[at], 2) }));
+      fill(text.title_variance,
+      { value: significant(mean[at]), error: significant(error[at], 2), root: significant(Math.sqrt(mean[at]), 2) }));
     const all = [...d_ks, ...mean, ...(heads?.variance ?? [])].filter((v) => v > 0).map(Math.log10);
     const [low, high] = [Math.min(...all) - 0.15, Math.max(...all) + 0.15];
     const y = (v) => frame.bottom - ((Math.log10(v) - low) / (high - low)) * (frame.bottom - frame.top);

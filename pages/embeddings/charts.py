@@ -216,13 +216,14 @@ def alike_by_depth(cosines: np.ndarray, names: Sequence[str], nearest: Mapping[s
     Of many depths only some are written out, including the first and the last; the tooltip has all.
     """
     n, low = len(cosines), min(0.0, float(np.nanmin(cosines)) - 0.1)
-    # larger type has room for half as many tokens beside each other
-    written, tokens = thinned(n, MOST_WRITTEN), thinned(n, MOST_WRITTEN // 2 if scale > 1 else MOST_WRITTEN)
+    # larger type has room for half as many tokens and numbers beside each other, and none beside the rows' titles
+    written, few = thinned(n, MOST_WRITTEN), thinned(n, MOST_WRITTEN // 2 if scale > 1 else MOST_WRITTEN)
+    tokens = few[1:] if scale > 1 else few
     (title_a, near_a), (title_b, near_b) = ((title, list(row)) for title, row in nearest.items())
     frame = pd.DataFrame({"depth": range(n), "cosine": np.asarray(cosines, float), "name": list(names),
                           "shown": [readable(value, 2) for value in cosines],
                           "exact": [readable(value, 6) for value in cosines], "near_a": near_a, "near_b": near_b,
-                          "y_a": low - 0.22, "y_b": low - 0.42, "written": np.isin(range(n), written),
+                          "y_a": low - 0.22, "y_b": low - 0.42, "written": np.isin(range(n), few),
                           "token": np.isin(range(n), tokens)})
     x = alt.X("depth:O", title=None, scale=alt.Scale(padding=max(0.5, n / 16)),
               axis=alt.Axis(values=written, labelExpr=by_index(names), labelAngle=0, labelFontWeight=600, orient="top"))

@@ -106,7 +106,7 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 def _controls(page: Lesson) -> None:
     """Draw the text to hide, its key, the way to read it, and whether the text is in cipher already."""
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key=f"{PREFIX}secret_row"):
         named = {"label_visibility": "collapsed" if reader.present() else "visible"}
         st.text_input(page.label("secret"), **named, placeholder=page.text("secret"), max_chars=MOST_CHARACTERS,
                       help=page.label("secret_help"), **attached("secret"))

@@ -6,7 +6,7 @@ import streamlit as st
 from core.analysis import text_probability
 from core.app.base.markdown import code
 from core.app.frame import Lesson, Place, Prediction, Question, Reading, Truth
-from core.app.state import Run
+from core.app.state import Run, reader
 from core.figures.numbers import latex_number, percent, plain_number
 from pages.language_models import charts as figures
 from pages.language_models.shared import (
@@ -64,7 +64,7 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
 
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the field, the rows of bars and the chart of all orders; return what it shows."""
-    wide, beside = st.columns([15, 9], gap="medium")
+    wide, beside = st.columns([13, 11] if reader.present() else [15, 9], gap="medium")
     with beside:
         st.text_area(page.label("sentences"), placeholder=page.text("sentences"), max_chars=MOST_CHARACTERS, height=106,
                      help=page.label("sentences_help"), **attached("sentences"))

@@ -95,7 +95,7 @@ def _counted(run: Run) -> int:
 
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the controls, the chart of all tests and the items of one; return what they show."""
-    left, right = st.columns([5, 4], gap="medium")
+    left, right = st.columns([8, 5] if reader.present() else [5, 4], gap="medium")
     with left, st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         captioned_choice(page, "n")
         own_seed(page, said=page.label("seed_help"))

@@ -59,7 +59,7 @@ class Symmetry extends Panels {
   }
 
   geometry() {
-    const n = this.tokens.length, { width, height } = this.panels.rows.surface, narrow = width < 560;
+    const n = this.tokens.length, { width, height } = this.panels.rows.surface, narrow = width < 420;
     const chip = narrow ? 52 : 110, gap = narrow ? 50 : Math.max(90, width * 0.12);
     const last = narrow ? 0 : 150 * this.progress, strip = (width - 2 * chip - gap - last) / 2;
     return { n, chip, gap, last, strip, row: Math.min(26, (height - 2) / n), right: chip + strip + gap };

@@ -3,14 +3,17 @@ from __future__ import annotations
 
 import contextlib
 import re
+import urllib.parse
 from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from core.app.frame import class_plan
+from core.app.state import address
 from tests.browser.accessibility import violations
 from tests.browser.pictures import starting
-from tests.browser.serving import go_to, settle
+from tests.browser.serving import go_to, rest, settle
 
 ASK, DESK, STRIP = ".class-wall[data-mode=ask]", ".desk", ".class-wall .strip"
 PHONE = {"width": 390, "height": 780}
@@ -395,6 +398,47 @@ def test_the_steps_of_a_plan_are_asked_at_once_and_one_reveal_closes_and_shows_t
     expect(teacher.locator(f"{STRIP} .panel")).to_be_hidden()
     expect(teacher.locator(f"{STRIP} .summary")).to_have_text("100\u00a0% had it right")
     assert teacher.errors == []
+
+
+# steps of plans whose pictures take the most room: where each ends
+BESIDE = {("A", 6): ".list", ("C", 8): "[class*=training_comparison] table", ("D", 2): ".cipher-walk",
+          ("D", 3): ".figure canvas"}
+
+
+def step_address(plan: str, number: int) -> str:
+    opening = class_plan.plans()[plan].opening(number)
+    return f"{class_plan.plans()[plan].steps[number - 1].lesson}?" + urllib.parse.urlencode(
+        {name: address.written(value) for name, value in opening.items() if value is not None})
+
+
+def test_a_picture_is_whole_beside_what_the_class_has_answered(open_page, server, phones):
+    """Its type is smaller until the column folds, and then as large as before; in a class a text in cipher is secret.
+    """
+    teacher = open_page(step_address("A", 6), width=1280, height=720)
+    page, usual = joined(phones[0], server.url, opened(teacher)), root_size(teacher)
+    teacher.keyboard.press("Escape")
+    for (plan, number), end in BESIDE.items():
+        go_to(teacher, f"{server.url}/{step_address(plan, number)}")
+        expect(page.locator("h1.question")).to_have_text(class_plan.plans()[plan].steps[number - 1].ask)
+        vote(page, 0)
+        settle(teacher)
+        teacher.keyboard.press("ArrowRight")
+        teacher.locator(f"{STRIP} .tally").hover()          # so that it stays
+        settle(teacher)
+        rest(teacher)
+        box, panel = teacher.locator(end).first.bounding_box(), teacher.locator(f"{STRIP} .panel").bounding_box()
+        assert box["x"] + box["width"] <= panel["x"] and 0.7 * usual < root_size(teacher) < usual
+        assert box["y"] + box["height"] <= teacher.locator(".st-key-class_bar").bounding_box()["y"], (plan, number)
+        expect(teacher.locator(".st-key-language_models_secret_row:visible")).to_have_count(0)
+    teacher.get_by_role("button", name="Only the picture").click()
+    rest(teacher)
+    line, find = (teacher.locator(one).bounding_box() for one in (STRIP, ".st-key-find"))
+    assert line["x"] + line["width"] <= find["x"] and root_size(teacher) == usual
+    assert teacher.errors == []
+
+
+def root_size(page: Page) -> float:
+    return page.evaluate("parseFloat(getComputedStyle(document.documentElement).fontSize)")
 
 
 def test_a_rehearsal_fills_a_class_from_the_code_to_the_print(open_page, server):

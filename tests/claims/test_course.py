@@ -1,17 +1,27 @@
 """What the steps of the class show with `stories` and `stories-small`."""
+import math
+
 import torch
 
 from core.analysis.contributions import read_lens
 from core.analysis.stream_and_heads import head_statistics
 from core.app.base import prose
+from core.app.compute import cache
 from core.app.frame import class_plan
 from core.app.frame.own_class import Step
+from core.language import cipher
+from core.learning import tuning_texts
+from core.learning.learner import TASKS
 from core.learning.memory_tasks import Rewriting
 from core.model.generation import generate
 from core.model.sampling import SamplingConfig
 from pages.attention import averages
 from pages.generation import strategies
+from pages.language_models import decipher
 from pages.recurrence import recorded
+from pages.training import fine_tuning
+from pages.training.recorded_tuning import MODEL, tuning_run
+from pages.training.shared import SETTINGS
 from tests.claims import CLAIMS, claims
 from tests.claims.passes import experiment, prompt_of, run
 
@@ -185,6 +195,7 @@ def test_few_neurons_are_above_zero():
 
 @claims("course.md", "With one vector for both, the scores are symmetric.")
 def test_with_one_vector_for_both_two_words_give_each_other_the_same_score():
+    assert class_plan_steps()["roles"].settings["attention_roles_values"] == "scores"   # weights would hide one half
     there, settings = prompt_of(experiment("course", "roles")), experiment("course", "roles").settings
     keys = there.trace.blocks[settings["layer"]].K[settings["head"]].double()
     assert torch.allclose(keys @ keys.T, (keys @ keys.T).T) and right("roles") == "The same"
@@ -200,3 +211,33 @@ def test_one_vector_holds_a_long_sentence_worse_than_a_short_one():
     [record] = recorded.rewriting_run(Rewriting("copy", 12), 64, 0)[-1:]
     accuracy = record.accuracy["bottleneck"]
     assert accuracy[-1] < accuracy[0] - 0.2 and right("bottleneck") == "More and more words are wrong"
+
+
+def test_a_new_model_guesses_evenly_among_so_many_pieces():
+    task, size = class_plan_steps()["objective"].settings["training_task"], TASKS["grammar"]().tokenizer.vocab_size
+    assert task == "grammar" and f"{size} pieces" in class_plan_steps()["objective"].ask
+    assert right("objective") == f"About ln {size} = {math.log(size):.1f}"
+
+
+def test_tuned_weights_answer_where_the_untuned_ones_go_on():
+    """The texts before and after that the step opens with; the run is the recorded one."""
+    assert set(class_plan_steps()["tuned"].settings) == {"training_view", "training_stage"}
+    kind, loaded = SETTINGS.each["pairs"].default, cache.shared_model(MODEL, "cpu")
+    seed = SETTINGS.each["seed"].default
+    _, held_out = tuning_texts.pairs(kind, fine_tuning.N_TRAIN, fine_tuning.N_HELD_OUT, seed)
+    now = [one.greedy.replace("‹end›", "").strip() for one in tuning_run("tuned", kind).examples]
+    assert now == [pair.answer.strip() for pair in held_out] and right("tuned") == "They give an answer"
+    first = fine_tuning.encoded(loaded, held_out)[0].prompt
+    before = [step.token_id for step in generate(loaded.model, first, SamplingConfig(temperature=0), 0, 12)]
+    assert len(before) == 12 and loaded.tokenizer.decode(before).split()[0] not in ("good", "bad")
+
+
+def test_how_often_letters_follow_each_other_is_enough_to_read_a_secret_letter():
+    """The search by triples of letters, which the step opens with, at its beginning and at its end."""
+    assert set(class_plan_steps()["cipher"].settings) == {"language_models_view"}
+    text = prose.load("language_models").section("secret").strip()
+    task = decipher.Task(cipher.encipher(text, cipher.random_key(1)), text)
+    walk = cipher.search(task.ciphertext, decipher.ORDER["triples"])
+    first, last = (decipher.right(task, key) for key in (walk.keys[0], walk.keys[-1]))
+    assert first < 0.3 * task.n_letters < 0.9 * task.n_letters < last
+    assert right("cipher") == "How often letters follow each other"

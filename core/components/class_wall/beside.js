@@ -14,12 +14,14 @@ function take(place, owner, is) {
 
 /** Whether a line about the class stands in the place of the prompt, by its strip. */
 export function takeLine(owner, is) {
-  const { style } = document.documentElement;
-  if (!take(LINE, owner, is) || !is) return;
-  // once the bar has the room that it has beside a line
+  if (take(LINE, owner, is) && is) fitLine();
+}
+
+/** The line is as wide as the place of the prompt, once the bar has the room and the type that it has beside it. */
+function fitLine() {
   requestAnimationFrame(() => {
     const place = document.querySelector(".st-key-prompt_place");
-    if (place) style.setProperty("--tx-line", `${place.getBoundingClientRect().width}px`);
+    if (place) document.documentElement.style.setProperty("--tx-line", `${place.getBoundingClientRect().width}px`);
   });
 }
 
@@ -69,7 +71,9 @@ export class Beside {
   /** The pictures fit themselves to the room that they have now. */
   give(line, folded) {
     takeLine(this.strip, line);
-    if (take(COLUMN, this.strip, line && !folded)) window.dispatchEvent(new Event("resize"));
+    if (!take(COLUMN, this.strip, line && !folded)) return;
+    fitLine();
+    window.dispatchEvent(new Event("resize"));
   }
 
   close() {
