@@ -1,7 +1,7 @@
 // The layout of the map. Wide: one row per token, the whole pass from left to right. Narrow: the same parts below each
 // other.
 
-const NARROW = 700, GAP = 8, LEAST_BLOCK = 60;
+const NARROW = 700, GAP = 8, LEAST_BLOCK = 45;
 // of more blocks than ALL_OPEN, if they do not all fit, only those around the picked one are open
 const ALL_OPEN = 8, OPEN_BLOCK = 78, THIN_BLOCK = 13;
 

@@ -5,7 +5,7 @@ import { byKeys, isShortcut } from "../../core/components/lib/keys.js";
 import { significant } from "../../core/components/lib/numbers.js";
 import { rowOffsets, showTip, tokenChip } from "../../core/components/lib/pattern.js";
 import { pageFoot, readTheme, whenStyled } from "../../core/components/lib/theme.js";
-import { keepFitted, roomBelow } from "../../core/components/lib/view.js";
+import { keepFitted, roomBelow, scaleOf } from "../../core/components/lib/view.js";
 import { layOut, middle, regionsOf, stagesOf } from "./layout.js";
 import { findAt, keyPlaces, named, paintMarks, readingOf } from "./marks.js";
 import { placeMet } from "./met.js";
@@ -32,6 +32,7 @@ function receive(map, header) {
   Object.assign(map, { sent: map.position, focus: map.layer, offset: rowOffsets(map.first, map.last),
     cells: { first, last, offset: rowOffsets(first, last) }, stages: stagesOf(map) });
   if (map.stage >= map.stages.length) map.stage = null;
+  map.scale = scaleOf(map.scale);
   map.root.style.setProperty("--scale", map.scale);
   map.root.classList.toggle("present", map.scale > 1);
   whenStyled(map.root, () => arrange(map));

@@ -83,9 +83,8 @@ def pushes(tokens: Sequence[str], gradient: np.ndarray, axis_title: str, look: L
                            limit=120 * look.scale).encode(x=alt.XValue(0), text=alt.Text("token:N"))
     numbers = base.mark_text(align="left", dx=5, fontSize=12 * look.scale, color=look.ink("muted")).encode(
         x=alt.X("end:Q", title=axis_title), text=alt.Text("shown:N"))
-    longest = min(90, 8 * max(map(len, tokens)) + 10) * look.scale
     return framed(layered(bars, names, numbers), look.theme, look.scale, height=height,
-                  padding={"left": longest, "right": 8, "top": 5, "bottom": 5})
+                  padding={"left": 5, "right": 8, "top": 5, "bottom": 5})
 
 
 def by_line(order: Sequence[str], values: Iterable, legend: dict | None = None) -> dict:

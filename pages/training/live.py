@@ -206,7 +206,7 @@ def _picture(page: Lesson, learner: Learner | Replay) -> None:
                 most = max([top, *(1.05 * value for record in records
                                    if math.isfinite(value := getattr(record, name)) and name != "accuracy")])
                 _curve(page, (name,), records, Axis("", (0, most), format=form),
-                       chart_height(85 if reader.present() else 250), levels=levels)
+                       chart_height((85 if reader.class_step() else 120) if reader.present() else 250), levels=levels)
         with pattern:
             # another head redraws nothing else
             fragment(lambda: _pattern(page, learner), key="training_pattern")()
@@ -237,12 +237,13 @@ def _sample(page: Lesson, last: Progress) -> str:
 
 
 def _loss(page: Lesson, learner: Learner | Replay, records: list[Progress]) -> None:
+    # in a class no row of views stands above
     levels, size = learner.task.levels, learner.model.config.vocab_size
     st.caption(page.label("caption_loss", vocabulary=size, start=readable(math.log(size))))
     named = {page.label(f"level_{name}", nats=readable(value)): value for name, value in levels.items()}
     most = max(1.25 * max(levels.values()), 1.05 * records[0].held_out)       # the whole way down
     _curve(page, ("held_out", "loss"), records, Axis(page.label("axis_loss"), (0, most)),
-           chart_height(60 if reader.present() else 95), levels=named, changes=changes(page, records))
+           chart_height(60 if reader.class_step() else 95), levels=named, changes=changes(page, records))
 
 
 def changes(page: Lesson, records: list[Progress]) -> dict[float, str]:

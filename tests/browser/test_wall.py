@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.pictures import WALK
-from tests.browser.serving import rest, settle
+from tests.browser.serving import go_to, rest, settle
 from tests.browser.views import opened
 from tests.browser.walk import WIDE
 
@@ -53,6 +53,30 @@ def test_no_chart_is_too_low_and_its_control_is_seen_with_it_on_smaller_screens(
         top, *_ = page.evaluate(BOXES, [lesson, kind])[0]
         foot = page.locator(".st-key-try_step").bounding_box()["y"]
         assert 0 <= moved["y"] < foot and top + seen <= foot, (size, moved, top, foot)
+    assert page.errors == []
+
+
+# what the first view of a lesson needs on a small screen: its controls, and its picture, whose lower end may be below
+# the bar where the picture is a list that scrolls
+FIRST = {"overview": (".play", ".out .bars"), "tokens": (".play", ".instrument, canvas, svg"),
+         "generation": (".play", ".written-bars"), "residual_stream": ("input[type=range]", "canvas"),
+         "training": (".stButtonGroup", "svg.marks"), "heads": (".head",)}
+SIZES = {"tablet": TABLET, "zoomed": SMALL}
+
+
+@pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
+def test_the_first_views_fit_a_small_screen_with_what_moves_them(open_page, size):
+    """Type and marks are as large a part of the screen as on 1280 pixels, and nothing is beyond its sides."""
+    page = open_page("overview?present=true&ask=false", **size)
+    for lesson, parts in FIRST.items():
+        go_to(page, f"{page.url.rpartition('/')[0]}/{lesson if lesson != 'overview' else ''}?present=true&ask=false")
+        page.locator(parts[-1]).locator("visible=true").first.wait_for()
+        settle(page)
+        rest(page)
+        foot = page.locator(".st-key-try_step").bounding_box()["y"]
+        for part in parts:
+            box = page.locator(part).locator("visible=true").last.bounding_box()
+            assert box["x"] + box["width"] <= size["width"] and box["y"] + SEEN <= foot, (lesson, part, box)
     assert page.errors == []
 
 

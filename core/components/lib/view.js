@@ -6,6 +6,7 @@ import { keepFocus } from "./focus.js";
 import { marksByKeys } from "./keys.js";
 import { pageFoot, whenStyled } from "./theme.js";
 
+const LEAST_SCALE = 1.1, FULL_AT_1 = 800;       // px of a wall on which scale 1 would be as large as 1.6 on 1280
 const SETTLED = [400, 1500];      // ms after which the layout around has settled, even on a first visit
 
 /**
@@ -32,6 +33,7 @@ export function mount({ parentElement, data, setStateValue, setTriggerValue }, V
     view.send = (settings) => setStateValue("settings", echoes ? { ...settings, sent: echoes.sent } : settings);
     view.trigger = setTriggerValue;
     if (header.scale) {
+      header.scale = scaleOf(header.scale);
       root.style.setProperty("--scale", header.scale);
       root.classList.toggle("present", header.scale > 1);
     }
@@ -46,6 +48,10 @@ export function mount({ parentElement, data, setStateValue, setTriggerValue }, V
     delete root.view;
   };
 }
+
+/** How much larger a wall draws: on one of less than 1280 pixels the marks are as large a part of it as there. */
+export const scaleOf = (scale) => (scale > 1 ? Math.max(LEAST_SCALE, Math.min(scale, window.innerWidth / FULL_AT_1))
+  : scale);
 
 /** The default export of a picture that is one View. */
 export const mounted = (View) => (component) => mount(component, View);
