@@ -20,8 +20,10 @@ and ModelConfig.first_token before the target. transformers is never imported, n
 model is run. A model that came without a tokenizer gets tokens.NumberedTokens, whose `method` is "numbers": its text is
 token ids.
 
-Every key of a config.json and tokenizer_config.json is read, known to be without effect (keys, tokenizer_settings), or
-refused by name and value; other forms of weights and tokenizers are told as what they are (refusals, tokenizer_forms).
+Every key of a config.json is read, known to be without effect (keys), passed over and named where transformers neither
+declares nor reads it (reference), or refused by name and value; every key of a tokenizer_config.json is used, known to
+be without effect (tokenizer_settings), or refused. Other forms of weights and tokenizers are told as what they are
+(refusals, tokenizer_forms).
 Files of SentencePiece are read without its library (piece_file): those of Llama, Gemma and T5 (piece_tokenizers), and
 Marian's (marian_files, pieces).
 """
@@ -56,7 +58,8 @@ class Preview:
 
     n_parameters: the exact number of those that are loaded. dtype: the number formats of the files, separated by
     commas. tokenizer: the file from which it is read, "" if there is none. download_bytes: still to download. left_out:
-    the parts of the files that are not loaded, each with its tensors and their numbers.
+    the parts of the files that are not loaded, each with its tensors and their numbers. passed_over: the keys of
+    config.json that transformers does not know and that have no effect in it, each as "name = value".
     """
 
     name: str
@@ -67,6 +70,7 @@ class Preview:
     tokenizer: str
     download_bytes: int
     left_out: tuple[tuple[str, int, int], ...] = ()
+    passed_over: tuple[str, ...] = ()
 
     @property
     def n_bytes(self) -> int:
@@ -115,7 +119,8 @@ def preview(name: str | Path) -> Preview:
     used = weights.located(plan, stored).values()
     dtypes = sorted({weights.DTYPES[tensor.dtype] for tensor in used})
     return Preview(str(name), TITLES[values["model_type"]], plan.config, counting.n_parameters(plan.config),
-                   ", ".join(dtypes), file, sum(files.values()), weights.left_out(plan, stored))
+                   ", ".join(dtypes), file, sum(files.values()), weights.left_out(plan, stored),
+                   plan.passed_over)
 
 
 def from_pretrained(name: str | Path,

@@ -3,6 +3,7 @@
 A family is a function from a config.json's Fields (and the names in its weight files, which alone show a few things) to
 a Plan. Features that our Transformer lacks are refused by name, never ignored.
 """
+import dataclasses
 from collections.abc import Callable, Collection
 
 from core.huggingface import (
@@ -17,7 +18,7 @@ from core.huggingface import (
 )
 from core.huggingface.errors import PretrainedError
 from core.huggingface.fields import Fields
-from core.huggingface.keys import refuse_unknown
+from core.huggingface.keys import passed_over
 from core.huggingface.plan import Plan
 from core.huggingface.refusals import refuse_quantised, unknown_family
 
@@ -52,8 +53,8 @@ def plan_of(values: dict, names: Collection[str]) -> Plan:
     try:
         fields = Fields(values)
         plan = FAMILIES[family](fields, names)
-        refuse_unknown(values, fields.read)
-        return plan
+        passed = fields.passed + passed_over(values, fields.read, family)
+        return dataclasses.replace(plan, passed_over=tuple(dict.fromkeys(passed)))
     except PretrainedError:
         raise
     except (ArithmeticError, ValueError, TypeError, AttributeError) as error:

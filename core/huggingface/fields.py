@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from core.huggingface import reference
 from core.huggingface.errors import PretrainedError, short
 from core.huggingface.positions import yarn
 from core.model.config import MOST_LAYERS
@@ -27,16 +28,19 @@ MASK_OF = {"full_attention": "causal", "sliding_attention": "sliding-window"}   
 class Fields:
     """A config.json, read field by field; a field that is missing or has the wrong type raises PretrainedError.
 
-    read: the names that were asked for, whether they are there or not (see core.huggingface.keys).
+    read: the names that were asked for, whether they are there or not. passed: what was passed over, of this table and
+    of those in it, each as "name = value" (see core.huggingface.keys for both).
     """
 
-    def __init__(self, values: Mapping[str, object], read: set[str] | None = None) -> None:
+    def __init__(self, values: Mapping[str, object], read: set[str] | None = None,
+                 passed: list[str] | None = None) -> None:
         self.values = values
         self.read: set[str] = set() if read is None else read
+        self.passed: list[str] = [] if passed is None else passed
 
     def changed(self, **values) -> Fields:
         """The fields with other values; what is read of them is read of these."""
-        return Fields({**self.values, **values}, self.read)
+        return Fields({**self.values, **values}, self.read, self.passed)
 
     def get(self, name: str, default=None):
         """The value of a field, `default` where it is missing or null."""
@@ -132,8 +136,10 @@ def rotary(f: Fields, d_k: int, fraction: float = 1.0, base: str = "rope_theta",
     theta = table.number("rope_theta", f.number(base, 10_000.0))
     turned = table.number("partial_rotary_factor", fraction if part is None else f.number(part, fraction))
     table.read |= {"rope_type", "type", *ROTARY_SCALING[kind], *BESIDE.get(kind, ())}
-    if unknown := [name for name, value in rope.items() if name not in table.read and value is not None]:
-        raise unsupported(f"rotary positions with {unknown[0]} = {short(rope[unknown[0]])}")
+    unread = [name for name, value in rope.items() if name not in table.read and value is not None]
+    if known := [name for name in unread if reference.knows_of_positions(name)]:
+        raise unsupported(f"rotary positions with {known[0]} = {short(rope[known[0]])}")
+    f.passed += [f"{name} = {short(rope[name], 40)} (of its rotary positions)" for name in unread]
     if part is None and turned != fraction:
         raise unsupported(f"rotary positions with partial_rotary_factor = {turned}")
     width = int(d_k * turned)

@@ -1,7 +1,9 @@
 """The keys of a config.json that no plan reads: those that are known to be without effect, each under its reason.
 
-Every key of a config is read by its family's plan, or stands here, or is refused by name and value: it may say that the
-model computes something else. A new family adds a row to IN_FAMILY for what its published configs hold besides.
+Every key of a config is read by its family's plan, or stands here, or is refused by name and value where transformers
+declares or reads it (core.huggingface.reference): it may say that the model computes something else. What transformers
+does not know either has no effect there; it is passed over, and named to the reader. A new family adds a row to
+IN_FAMILY for what its published configs hold besides.
 
 What is without effect was looked up in the modelling code of transformers 5.23: a key that no forward pass in eval
 mode reads.
@@ -9,6 +11,7 @@ mode reads.
 import re
 from collections.abc import Mapping
 
+from core.huggingface import reference
 from core.huggingface.errors import PretrainedError, short
 
 # training alone: what is dropped out, how the parameters begin
@@ -19,9 +22,9 @@ TOKEN = re.compile(r"_token_ids?$")
 BY_REASON: dict[str, tuple[str, ...]] = {
     "says where the model comes from": (
         "model_type", "architectures", "auto_map", "transformers_version", "_name_or_path", "name_or_path",
-        "_commit_hash", "model_name", "language", "license", "tags", "tokenizer_class", "unsloth_version",
-        "unsloth_fixed", "is_llama_config", "transformers.js_config", "custom_pipelines", "max_sequence_length",
-        "vocab_file", "merges_file"),
+        "_model_name_or_path", "_commit_hash", "model_name", "language", "license", "tags", "tokenizer_class",
+        "unsloth_version", "unsloth_fixed", "is_llama_config", "transformers.js_config",
+        "custom_pipelines", "max_sequence_length", "vocab_file", "merges_file"),
     "says in which number format to keep the weights": ("dtype", "torch_dtype", "use_bfloat16"),
     "says how to compute the same numbers": (
         "use_cache", "output_past", "attn_implementation", "_attn_implementation", "_attn_implementation_internal",
@@ -108,18 +111,22 @@ HARMLESS_IN_FAMILY: dict[str, dict[str, object]] = {
     "phi3": dict.fromkeys(("attention_bias", "mlp_bias", "lm_head_bias"), False)}
 
 
-def refuse_unknown(values: Mapping[str, object], read: set[str]) -> None:
-    """Raise PretrainedError, with name and value, for the first key of a config.json that was not read and is not
-    known to be without effect.
+def passed_over(values: Mapping[str, object], read: set[str], family: str) -> list[str]:
+    """The keys of a config.json, with their values, that were not read and that transformers does not know either.
 
-    values: the whole table, with model_type. read: the keys that the plan has read. null and empty values say nothing,
-    and pass.
+    values: the whole table, or one in it; read: the keys of it that the plan has read. null and empty values say
+    nothing. Raises PretrainedError, with name and value, for the first key that was not read and that transformers
+    knows, unless it is known to be without effect.
     """
-    for name, value in values.items():
-        if name not in read and not _says_nothing(name, value, str(values.get("model_type"))):
-            raise PretrainedError("architecture", f"This model's config.json sets {name} = {short(value)}, which this "
-                                                  f"program does not know: it may compute something else than would "
-                                                  f"be shown. Choose another model of the family.")
+    unread = {name: value for name, value in values.items()
+              if name not in read and not _says_nothing(name, value, family)}
+    for name, value in unread.items():
+        if reference.knows(name, family):
+            raise PretrainedError("architecture", f"This model's config.json sets {name} = {short(value)}, which "
+                                                  f"transformers reads and this program does not: it may compute "
+                                                  f"something else than would be shown. Choose another model of the "
+                                                  f"family.")
+    return [f"{name} = {short(value, 40)}" for name, value in unread.items()]
 
 
 def _says_nothing(name: str, value: object, family: str) -> bool:

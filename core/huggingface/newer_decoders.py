@@ -10,7 +10,7 @@ from core.huggingface.decoders import llama_like
 from core.huggingface.entries import Entry
 from core.huggingface.errors import PretrainedError, short
 from core.huggingface.fields import Fields, masks, rotary, unsupported
-from core.huggingface.keys import refuse_unknown
+from core.huggingface.keys import passed_over
 from core.huggingface.plan import LLAMA_BLOCK, Plan, blocks, config_of, finished, head_width
 from core.huggingface.positions import longrope
 from core.model.config import ModelConfig
@@ -108,12 +108,12 @@ def gemma3(f: Fields, names: Collection[str]) -> Plan:
     if not isinstance(table, dict):
         raise PretrainedError("config", f"config.json gives text_config as {short(table)}, and not as a table. Fetch "
                                         f"the original file again.")
-    text = Fields(table)
+    text = Fields(table, passed=f.passed)
     # transformers caps no logits of the whole model, and those of its text part alone
     text.refuse(model_type="gemma3_text", tie_word_embeddings=tied, final_logit_softcapping=None)
     ends = {name: f.get(name) for name in ("eos_token_id", "bos_token_id") if f.get(name) is not None}
     plan = gemma3_text(_with_defaults(text, **TEXT_DEFAULTS).changed(tie_word_embeddings=tied, **ends), names)
-    refuse_unknown({"model_type": "gemma3_text"} | table, text.read)
+    f.passed += passed_over(table, text.read, "gemma3_text")
     published = any(name.startswith("language_model.model.") for name in names)
     body, head = (("language_model.model.", "language_model.lm_head.") if published
                   else ("model.language_model.", "lm_head."))
@@ -139,8 +139,8 @@ def _two_bases(f: Fields, d_k: int, kinds: Sequence[str]) -> dict:
         if kind not in allowed:
             raise unsupported(f"rotary positions of the kind {kind!r}")
     base = float(local.get("rope_theta") or f.number("rope_local_base_freq", 10_000.0))
-    of_full = rotary(Fields({"rope_parameters": {"rope_theta": f.number("rope_theta", 1e6)} | other}), d_k,
-                     part=None)
+    of_full = rotary(Fields({"rope_parameters": {"rope_theta": f.number("rope_theta", 1e6)} | other}, passed=f.passed),
+                     d_k, part=None)
     if FULL not in kinds:
         return dict(positions="rotary", rotary_base=base)
     if SLIDING not in kinds:

@@ -8,7 +8,7 @@ from core.huggingface import entries
 from core.huggingface.entries import Entry
 from core.huggingface.errors import PretrainedError
 from core.huggingface.fields import Fields, masks, rotary, unsupported
-from core.huggingface.keys import refuse_unknown
+from core.huggingface.keys import passed_over
 from core.huggingface.plan import LLAMA_BLOCK, NORMS, Plan, blocks, config_of, finished, head_width, usual_blocks
 from core.model.config import ModelConfig
 
@@ -29,7 +29,7 @@ def _renamed(f: Fields, **names: str) -> Fields:
     """
     values = {usual: f.values[own] for usual, own in names.items() if f.get(own) is not None} | {
         name: value for name, value in f.values.items() if value is not None}
-    f = Fields(values, f.read)
+    f = Fields(values, f.read, f.passed)
     return f.changed(intermediate_size=f.whole("intermediate_size", default=4 * f.whole("hidden_size")))
 
 
@@ -73,7 +73,7 @@ def bloom(f: Fields, names: Collection[str]) -> Plan:
     f.refuse(apply_residual_connection_post_layernorm=False)
     f = _renamed(_of_width(f), num_hidden_layers="n_layer", num_attention_heads="n_head",
                  max_position_embeddings="seq_length")
-    f = Fields({"max_position_embeddings": 2048} | f.values, f.read)
+    f = Fields({"max_position_embeddings": 2048} | f.values, f.read, f.passed)
     config = config_of(f, tied=True, norm_epsilon=f.number("layer_norm_epsilon", 1e-5), activation="gelu_tanh",
                        positions="alibi", embedding_norm=True)
     tensors = [entries.as_is("transformer.word_embeddings.weight", "E", config.vocab_size, config.d_model),
@@ -213,7 +213,7 @@ def _falcon_fields(f: Fields) -> Fields:
     """The fields under the usual names; a null in the place of yes or no means no, as in transformers."""
     null = {name: False for name in ("parallel_attn", "multi_query") if f.values.get(name, True) is None}
     f = _renamed(_of_width(f), intermediate_size="ffn_hidden_size")
-    return Fields({"max_position_embeddings": 2048} | f.values | null, f.read)
+    return Fields({"max_position_embeddings": 2048} | f.values | null, f.read, f.passed)
 
 
 def _falcon_norms(f: Fields) -> int | None:
@@ -243,10 +243,10 @@ def _falcon_kv_heads(f: Fields) -> int:
 def mpt(f: Fields, names: Collection[str]) -> Plan:
     """ALiBi and no biases, not even in the norms."""
     f.refuse(no_bias=True, logit_scale=None, expansion_ratio=4)
-    attention = Fields(f.get("attn_config", {}) | {"model_type": "mpt"})
+    attention = Fields(f.get("attn_config", {}))
     attention.refuse(alibi=True, alibi_bias_max=8, attn_type="multihead_attention", clip_qkv=None, prefix_lm=False,
                      qk_ln=False, softmax_scale=None)
-    refuse_unknown(attention.values, attention.read)
+    f.passed += passed_over(attention.values, attention.read, "mpt")
     if f.get("norm_type", "layernorm") not in ("layernorm", "low_precision_layernorm"):
         raise unsupported(f"norm_type = {f.get('norm_type')!r}")
     f = _renamed(f, hidden_size="d_model", num_hidden_layers="n_layers", num_attention_heads="n_heads",

@@ -24,6 +24,7 @@ class Plan:
     unembedding: str = ""
     besides: re.Pattern | None = None       # tensors of heads for other tasks, which are not read
     left_out: tuple[str, ...] = ()          # the beginnings of names of parts that are not read, as a reader is told
+    passed_over: tuple[str, ...] = ()       # keys of config.json with their values that transformers does not know
 
 
 def config_of(f: Fields, d_ff: str = "intermediate_size", tied: bool = False, **differences) -> ModelConfig:

@@ -126,7 +126,7 @@ class LoadedModel:
     `model` is on the CPU, where weights and traces are read and drawn; `runner` is the copy on the device that makes
     the forward passes.
     loss: of one of the library, nats per token on the fixed text (core.app.compute.library.loading); None where it
-    was not measured.
+    was not measured. passed_over: the keys of its config.json that have no effect (core.huggingface.Preview).
     """
 
     name: str
@@ -137,6 +137,7 @@ class LoadedModel:
     is_random: bool = False
     problem: str = ""
     loss: float | None = None
+    passed_over: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -166,9 +167,11 @@ def _forget(name: str) -> None:
 shelf = Shelf(_forget)          # name -> {device: LoadedModel}
 
 
-def keep_loaded(name: str, model: Transformer, tokenizer: Tokenizer, loss: float | None) -> None:
+def keep_loaded(name: str, model: Transformer, tokenizer: Tokenizer, loss: float | None,
+                passed_over: tuple[str, ...] = ()) -> None:
     """Puts a model of the library, whose room was reserved, where every session finds it."""
-    shelf.put(name, {devices.CPU: dataclasses.replace(_placed(name, devices.CPU, model, tokenizer), loss=loss)})
+    shelf.put(name, {devices.CPU: dataclasses.replace(_placed(name, devices.CPU, model, tokenizer), loss=loss,
+                                                      passed_over=passed_over)})
 
 
 def _on_device(kept: dict[str, LoadedModel], device: str) -> LoadedModel:
@@ -177,7 +180,7 @@ def _on_device(kept: dict[str, LoadedModel], device: str) -> LoadedModel:
         if device not in kept:
             first = kept[devices.CPU]
             kept[device] = dataclasses.replace(_placed(first.name, device, first.model, first.tokenizer),
-                                               loss=first.loss)
+                                               loss=first.loss, passed_over=first.passed_over)
         return kept[device]
 
 

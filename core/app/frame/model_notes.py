@@ -3,13 +3,15 @@ predictions mean nothing.
 """
 import math
 
-from core.app.base.markdown import escaped
+from core.app.base.markdown import code, escaped
 from core.app.compute import cache
 from core.app.compute.library import loading, names
 from core.app.compute.library.loading import words
 from core.app.state import reader
 from core.app.state import run as runs
 from core.huggingface.tokens import NumberedTokens
+
+MOST_NAMED = 4          # keys of a config.json in one line
 
 
 def of(run: runs.Run) -> list[str]:
@@ -18,12 +20,19 @@ def of(run: runs.Run) -> list[str]:
     if not names.is_library_name(run.model_name):
         return []
     config, room = run.model.config, runs.room(run.model.config)
-    lines = [] if reader.present() else [whose(run.loaded)]
+    lines = [] if reader.present() else [whose(run.loaded), *without_effect(run.loaded.passed_over)]
     if run.n_cut and room < config.n_context:
         lines.append(words().label("note_room", room=room, context=config.n_context))
     if not run.tokenizer.encode(run.text) and not run.tokenizer.begin:
         lines.append(words().label("note_nothing", token=f"`{run.tokens[0]}`"))
     return lines
+
+
+def without_effect(passed_over: tuple[str, ...]) -> list[str]:
+    """The line that names the keys of a config.json which have no effect, where there are any: Markdown."""
+    named = ", ".join(code(one) for one in passed_over[:MOST_NAMED])
+    more = len(passed_over) - MOST_NAMED
+    return [words().label("passed_over_more" if more > 0 else "passed_over", keys=named, n=more)] if named else []
 
 
 def brief(loaded: cache.LoadedModel) -> str:

@@ -185,6 +185,7 @@ def _described(name: str, preview: Preview, load: Task | None) -> None:
         parts = " and ".join(words().label("preview_part", name=code(part), tensors=tensors, numbers=numbers)
                              for part, tensors, numbers in preview.left_out)
         lines.append(words().label("preview_text_alone", parts=f" ({parts})" if parts else ""))
+    lines += model_notes.without_effect(preview.passed_over)
     lines += [] if preview.tokenizer else [words().label("preview_no_tokenizer")]
     if config.output_head != "language":
         lines.append(words().label("preview_bare", head=head_words(config)))

@@ -1,13 +1,16 @@
-"""Every key of a config.json is read, known to be without effect, or refused by name and value."""
+"""Every key of a config.json is read, known to be without effect, refused by name and value where transformers knows
+it, or passed over and named where it does not.
+"""
 import json
 
 import pytest
 import torch
 
 from core import huggingface
-from core.huggingface import PretrainedError, keys
+from core.huggingface import PretrainedError, keys, reference
 from core.huggingface.families import FAMILIES, plan_of
 from tests.core.huggingface.test_families import relative_error
+from tests.helpers import published_sizes, reference_keys
 from tests.helpers.huggingface_models import CASES, ENCODERS, hf, ids, randomised
 from tests.helpers.published_configs import PUBLISHED
 
@@ -29,25 +32,65 @@ def test_every_family_is_here():
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_published_configs_are_accepted_and_unknown_keys_refused(name):
+def test_published_configs_are_accepted_and_what_transformers_does_not_know_is_passed_over(name):
     values, head = PUBLISHED[name], T5_HEAD if PUBLISHED[name]["model_type"] == "t5" else ()
     plan = plan_of(values, head)
     silent = {"a_new_trick": None, "pruned_heads": {}, "quantization_config": None}
-    assert plan_of(values | silent, head).config == plan.config
-    assert "a_new_trick = 3," in refusal(values | {"a_new_trick": 3})
-    assert "logit_scale = 0.0625," in refusal(values | {"logit_scale": 0.0625})
-    assert "pruned_heads = {'0': [1]}" in refusal(values | {"pruned_heads": {"0": [1]}})
-    assert "per_layer_config" in refusal(values | {"per_layer_config": {"0": {"head_dim": 2}}})
-    long = refusal(values | {"a_table": list(range(999))})
-    assert "a_table = [0, 1" in long and len(long) < 400
+    assert plan_of(values | silent, head).config == plan.config and not plan.passed_over
+    more = plan_of(values | {"a_new_trick": 3, "a_table": list(range(999))}, head)
+    assert more.config == plan.config and more.passed_over[-2] == "a_new_trick = 3"
+    assert more.passed_over[-1].startswith("a_table = [0, 1") and len(more.passed_over[-1]) < 60
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_what_transformers_reads_and_this_program_does_not_is_refused(name):
+    long = refusal(PUBLISHED[name] | {"per_layer_config": {str(i): {"head_dim": 2} for i in range(99)}})
+    assert "per_layer_config = {'0': {'head_dim'" in long and len(long) < 400
+
+
+@pytest.mark.parametrize("name", published_sizes.MODELS)
+def test_a_model_of_its_published_size_is_read_and_what_has_no_effect_is_named(name):
+    values, passed = published_sizes.MODELS[name]
+    plan = plan_of(values, T5_HEAD if "t5" in name else ())
+    assert plan.passed_over == passed
+    assert plan.config.n_layers == (values.get("num_hidden_layers") or values.get("n_layer") or values.get("num_layers")
+                                    or values["n_layers"])
+
+
+def test_the_table_of_keys_is_what_transformers_declares_and_reads():
+    assert json.loads(reference.FILE.read_text()) == reference_keys.table(), (
+        "python -m tests.helpers.reference_keys writes it anew")
+
+
+@pytest.mark.parametrize("family, name", [
+    ("gpt2", "scale_attn_by_inverse_layer_idx"), ("llama", "mlp_bias"), ("llama", "is_causal"), ("opt", "ffn_dim"),
+    ("gemma2", "final_logit_softcapping"), ("gpt_neox", "rotary_pct"), ("t5", "scale_decoder_outputs"),
+    ("mpt", "qk_ln"), ("bert", "is_decoder"), ("mistral", "sliding_window"), ("olmo", "clip_qkv")])
+def test_the_table_holds_what_counts(family, name):
+    assert reference.knows(name, family) and not reference.knows("n_special", family)
+
+
+@pytest.mark.parametrize("name, more", [
+    ("gpt2", published_sizes.CONVERTED), ("llama", dict(activation="gelu", logit_scale=0.1)),
+    ("llama", dict(rope_scaling=dict(type="yarn", factor=2.0, original_max_position_embeddings=20, finetuned=True))),
+    ("opt", dict(learned_embeddings=True, n_head=7)), ("bert", dict(pruned_layers=2, use_conv=True))])
+def test_what_is_passed_over_changes_nothing_in_transformers(name, more, tmp_path):
+    values = PUBLISHED[name]
+    auto = hf.AutoModelForMaskedLM if name in ENCODERS else hf.AutoModelForCausalLM
+    randomised(auto.from_config(hf.AutoConfig.for_model(**values))).float().save_pretrained(tmp_path)
+    (tmp_path / "config.json").write_text(json.dumps(values | more))
+    theirs = auto.from_pretrained(tmp_path, attn_implementation="eager", dtype=torch.float32)
+    with torch.no_grad():
+        expected = theirs(input_ids=ids(1, 9)).logits
+    assert relative_error(huggingface.from_pretrained(tmp_path)[0](ids(1, 9)).logits, expected) < 1e-5
+    assert huggingface.preview(tmp_path).passed_over
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_attribute_of_the_familys_config_is_accepted(family):
     """As transformers gives them, the defaults of all of them together."""
     values = json.loads(hf.AutoConfig.for_model(family).to_json_string(use_diff=False))
-    plan_of(values, T5_HEAD)
-    assert f"{family}_trick = 1.5" in refusal(values | {f"{family}_trick": 1.5})
+    assert not plan_of(values, T5_HEAD).passed_over
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -78,12 +121,11 @@ def test_two_accounts_of_the_positions_are_refused_where_they_differ():
     ("gpt2", dict(num_attention_heads=2), "n_head = 4 and num_attention_heads = 2, two numbers for the same"),
     ("gpt2", dict(n_ctx=20), "n_positions = 40 and n_ctx = 20"),
     ("llama", dict(sliding_window=3), "sliding_window = 3"), ("llama", dict(partial_rotary_factor=0.5), "= 0.5"),
-    ("llama", dict(rope_scaling=dict(rope_type="linear", factor=2.0, mrope_section=[1])), "mrope_section = [1]"),
+    ("llama", dict(rope_scaling=dict(rope_type="linear", factor=2.0, beta_fast=3)), "beta_fast = 3"),
     ("mistral", dict(layer_types=["full_attention"] * 2), "layer_types = ['full_attention'"),
     ("pythia", dict(rope_theta=500.0), "rope_theta = 500.0"), ("phi", dict(head_dim=4), "head_dim = 4"),
     ("gemma", dict(hidden_activation="silu"), "hidden_activation = 'silu'"),
     ("bert", dict(is_decoder=True), "is_decoder = True"), ("t5", dict(is_gated_act=True), "is_gated_act = True"),
-    ("distilbert", dict(layer_norm_eps=0.1), "layer_norm_eps = 0.1"),
     ("flan-t5", dict(dense_act_fn="relu"), "dense_act_fn = 'relu'")], ids=str)
 def test_what_would_be_computed_otherwise_is_refused_by_name_and_value(name, changes, said):
     assert said in refusal(PUBLISHED[name] | changes)

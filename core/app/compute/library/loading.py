@@ -235,7 +235,7 @@ def _load(task: Task) -> None:
         task.phase = "measuring"
         loss = loss_on_fixed_text(model, tokenizer)
         task.check()
-        cache.keep_loaded(name, with_end(model, tokenizer), with_words(tokenizer), loss)
+        cache.keep_loaded(name, with_end(model, tokenizer), with_words(tokenizer), loss, preview.passed_over)
         with _lock:
             _looks.pop(name, None)              # it spoke of a download that is done
     finally:

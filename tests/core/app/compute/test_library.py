@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import gc
+import json
 import math
 import re
 import threading
@@ -392,6 +393,20 @@ def test_a_link_to_a_model_that_is_not_loaded_offers_it_and_loading_it_keeps_pro
     assert fine(other) and "is not loaded" in said(other) and other.session_state["model"] == "folder:llama"
     other.button(key="model_stay").click().run()
     assert fine(other) and other.session_state["model"] == "stories" and "is not loaded" not in said(other)
+
+
+def test_keys_of_a_config_without_effect_are_named_before_and_after_loading(tmp_path: Path,
+                                                                            monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv(deployment.ROOTS, str(tmp_path))
+    config = library_models.folder(tmp_path, "llama") / "config.json"
+    more = {"activation": "swiglu", "n_special": 0, "`x`": 1, "a": 2, "b": 3}
+    config.write_text(json.dumps(json.loads(config.read_text()) | more))
+    at = settled(open_at("tokens", model="folder:llama"), "folder:llama")
+    named = "also sets `activation = 'swiglu'`, `n_special = 0`, `ˋxˋ = 1`, `a = 2` and 1 keys more, which the library"
+    assert fine(at) and named in said(at)
+    at.button(key="model_load").click().run()
+    loading.load("folder:llama").wait(60)
+    assert fine(at.run()) and "is not loaded" not in said(at) and named in said(at)
 
 
 def test_a_model_that_comes_while_the_page_is_drawn_is_shown_by_all_of_it(monkeypatch: pytest.MonkeyPatch):
