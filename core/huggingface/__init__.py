@@ -115,7 +115,7 @@ def preview(name: str | Path) -> Preview:
         tokenizer_settings.refuse_unknown(settings)
     plan, kind = _planned(values, stored, folder), tokenizer_forms.class_of(settings, values)
     file = tokenizer_forms.tokenizer_file(files, kind)
-    tokenizer_forms.check(file, kind)
+    tokenizer_forms.check(file, kind, settings)
     used = weights.located(plan, stored).values()
     dtypes = sorted({weights.DTYPES[tensor.dtype] for tensor in used})
     return Preview(str(name), TITLES[values["model_type"]], plan.config, counting.n_parameters(plan.config),

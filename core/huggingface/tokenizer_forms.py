@@ -36,7 +36,7 @@ OF_FAMILY = {**dict.fromkeys(("gpt2", "gpt_neo", "gptj", "opt", "phi"), "GPT2Tok
              **dict.fromkeys(("qwen2", "qwen3", "qwen2_moe", "qwen3_moe"), "Qwen2Tokenizer"),
              **dict.fromkeys(("t5", "mt5"), piece_tokenizers.T5),
              **dict.fromkeys(("gemma", "gemma2", "gemma3", "gemma3_text"), piece_tokenizers.GEMMA),
-             "marian": marian_files.CLASS}
+             "marian": marian_files.CLASS, "mbart": "MBartTokenizer"}
 LIKE_GPT2 = ("GPT2Tokenizer", "CodeGenTokenizer")
 LIKE_BERT = ("BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer")
 # those that take the space in front of a text from their settings alone
@@ -55,6 +55,8 @@ NAMES = {**dict.fromkeys(LIKE_GPT2, dict(unk_token=_END, bos_token=_END, eos_tok
 # with which of them such a class begins and ends a text, whatever else is set
 AROUND = {**dict.fromkeys((*LIKE_BERT, "RobertaTokenizer"), ("cls_token", "sep_token")),
           piece_tokenizers.T5: ("", "eos_token")}
+# what stands around a text of a class that names the text's language, which is English where nothing else is said
+OF_LANGUAGE, ENGLISH = {"MBartTokenizer": ("", "</s> {}"), "MBart50Tokenizer": ("{}", "</s>")}, "en_XX"
 
 
 def tokenizer_file(files: Collection[str], kind: str = "") -> str:
@@ -112,8 +114,10 @@ def class_of(settings: Mapping[str, object], config: Mapping[str, object]) -> st
     return str(named).removesuffix("Fast")
 
 
-def check(file: str, kind: str) -> None:
-    """Raise PretrainedError where a tokenizer of the class `kind` cannot be made from `file`."""
+def check(file: str, kind: str, settings: Mapping[str, object]) -> None:
+    """Raise PretrainedError where a tokenizer of the class `kind` cannot be made from `file`, or not for a language."""
+    if settings.get("src_lang") is not None and kind not in OF_LANGUAGE:
+        raise tokenizer_settings.refused("src_lang", settings["src_lang"])
     if file == VOCABULARY and kind not in (*LIKE_GPT2, "RobertaTokenizer", "Qwen2Tokenizer"):
         raise _other_form(f"{VOCABULARY} and {MERGES}, of the class {kind or 'that nothing names'}", kind)
     if file == CUTS and kind != marian_files.CLASS:
@@ -136,7 +140,7 @@ def read(folder: Path, config: Mapping[str, object]) -> tuple[tokenizers.Tokeniz
     settings = settings_in(folder)
     kind = class_of(settings, config)
     file = tokenizer_file([path.name for path in folder.iterdir()], kind)
-    check(file, kind)
+    check(file, kind, settings)
     if not file:
         return None
     settings = NAMES.get(kind, {}) | {name: value for name, value in settings.items() if value is not None}
@@ -172,7 +176,7 @@ def _whole(path: Path, kind: str, settings: dict) -> tokenizers.Tokenizer:
     settings.pop("add_bos_token", None), settings.pop("add_eos_token", None)
     if kind == "GPTNeoXTokenizer":
         backend.post_processor = processors.TemplateProcessing(single="$A", pair="$A $B:1", special_tokens=[])
-    elif backend.post_processor is None:
+    elif backend.post_processor is None or kind in OF_LANGUAGE:
         _set_around(backend, kind, settings)
     return backend
 
@@ -260,13 +264,16 @@ def _pieces(path: Path, kind: str, settings: dict) -> tokenizers.Tokenizer:
 
 def _set_around(backend: tokenizers.Tokenizer, kind: str, settings: dict) -> None:
     """Put a class's own special tokens around a text."""
-    if kind not in AROUND:
+    if kind in OF_LANGUAGE:
+        first, last = (part.format(settings.get("src_lang", ENGLISH)) for part in OF_LANGUAGE[kind])
+    elif kind in AROUND:
+        first, last = (content(settings.get(name)) for name in AROUND[kind])
+    else:
         return
-    first, last = (content(settings.get(name)) for name in AROUND[kind])
-    around = [token for token in (first, last) if token]
+    single = " ".join(part for part in (first, "$A", last) if part)
+    around = single.replace("$A", "").split()
     if missing := [token for token in around if backend.token_to_id(token) is None]:
         raise ValueError(f"it has no token {missing[0]}.")
-    single = " ".join(part for part in (first, "$A", last) if part)
     backend.post_processor = processors.TemplateProcessing(
         single=single, pair=f"{single} $B:1", special_tokens=[(token, backend.token_to_id(token)) for token in around])
 

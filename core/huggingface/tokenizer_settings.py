@@ -8,7 +8,7 @@ from core.huggingface.errors import PretrainedError, short
 USED = frozenset((
     "tokenizer_class", "added_tokens_decoder", "additional_special_tokens", "extra_special_tokens", "add_bos_token",
     "add_eos_token", "add_prefix_space", "do_lower_case", "strip_accents", "tokenize_chinese_chars", "legacy",
-    "extra_ids"))
+    "extra_ids", "src_lang"))
 BY_REASON: dict[str, tuple[str, ...]] = {
     "says where the tokenizer comes from": (
         "name_or_path", "_name_or_path", "_commit_hash", "special_tokens_map_file", "tokenizer_file", "vocab_file",
@@ -20,11 +20,12 @@ BY_REASON: dict[str, tuple[str, ...]] = {
         "return_token_type_ids", "token_type_ids_pattern"),
     "is about the text that ids are turned back into": (
         "clean_up_tokenization_spaces", "spaces_between_special_tokens", "errors", "trim_offsets"),
-    "names languages, which nothing reads when a text is cut": ("source_lang", "target_lang"),
+    "names languages, which nothing reads when a text is cut": ("source_lang", "target_lang", "tgt_lang"),
     "is about conversations": ("chat_template", "use_default_system_prompt", "response_schema"),
     "is about special tokens in a reader's text, which here stay text": ("split_special_tokens", "never_split"),
     "is written in the tokenizer's own file": (
-        "do_basic_tokenize", "wordpieces_prefix", "model_specific_special_tokens"),
+        "do_basic_tokenize", "wordpieces_prefix", "model_specific_special_tokens", "unk_id", "offset",
+        "mask_token_sent"),
 }
 WITHOUT_EFFECT = {name: reason for reason, names in BY_REASON.items() for name in names}
 HARMLESS: dict[str, object] = {"fix_mistral_regex": False, "sp_model_kwargs": {}, "init_inputs": [],

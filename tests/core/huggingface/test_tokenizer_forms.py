@@ -112,6 +112,43 @@ def test_settings_over_a_whole_file_do_what_they_do_in_transformers(make, settin
     assert differing(tmp_path, written(made, given | settings, tmp_path)) == []
 
 
+FOUR = dict(bos_token="<s>", pad_token="<pad>", eos_token="</s>", unk_token="<unk>")
+
+
+def pieces(*more: str) -> list[tuple[str, float]]:
+    """A Unigram's vocabulary as XLM-R and mBART have it: four special pieces first."""
+    return [*((name, 0.0) for name in (*FOUR.values(), *more)), *((piece, score) for piece, score in
+            json.loads(t5()[0].to_str())["model"]["vocab"] if piece not in FOUR.values())]
+
+
+@pytest.mark.parametrize("kind, settings, begin, end", [
+    ("XLMRobertaTokenizer", dict(unk_id=0), ["<s>"], ["</s>"]),
+    ("CamembertTokenizer", dict(unk_id=0), ["<s>"], ["</s>"]),
+    ("PegasusTokenizer", dict(unk_id=0), [], ["</s>"]),
+    ("MBartTokenizer", dict(unk_id=0), [], ["</s>", "en_XX"]),
+    ("MBartTokenizer", dict(src_lang="ro_RO", tgt_lang="en_XX"), [], ["</s>", "ro_RO"]),
+    ("MBart50Tokenizer", dict(src_lang="de_DE", unk_id=0), ["de_DE"], ["</s>"])], ids=str)
+def test_what_transformers_makes_of_a_file_of_pieces_and_saves_is_read(kind, settings, begin, end, tmp_path):
+    """As users are told to do with a sentencepiece.bpe.model: the classes write settings of their own beside it."""
+    languages = [] if "MBart" not in kind else ["en_XX", "ro_RO", "de_DE"]
+    made = getattr(hf, kind)(vocab=pieces(*languages), **FOUR, **settings)
+    made.save_pretrained(tmp_path)
+    saved_settings = json.loads((tmp_path / "tokenizer_config.json").read_text())
+    assert all(saved_settings[name] == value for name, value in settings.items())
+    assert (tmp_path / "tokenizer.json").is_file()
+    assert set(differing(tmp_path, len(made))) <= set(LIKE_SPECIAL), "special tokens that a reader types stay text"
+    ours = tokens.load(tmp_path, len(made), None)
+    assert [[ours._pieces[i] for i in ids] for ids in (ours.begin, ours.end)] == [begin, end]
+    assert "<unk>" in [ours._pieces[i] for i in ours.encode("the cat Ж")]
+
+
+def test_a_language_of_a_class_that_names_none_is_refused(tmp_path):
+    made, settings = t5()
+    size = written(made, settings | dict(src_lang="ro_RO"), tmp_path)
+    with pytest.raises(PretrainedError, match="sets src_lang = 'ro_RO'"):
+        tokens.load(tmp_path, size, None)
+
+
 def test_settings_change_something(tmp_path):
     """So that the parity above is no parity of nothing."""
     def shown(make, **settings):
