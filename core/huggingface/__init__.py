@@ -35,10 +35,10 @@ from pathlib import Path
 import torch
 
 from core.cost import counting
-from core.huggingface import hub, tokenizer_forms, tokenizer_settings, tokens, weights
+from core.huggingface import hub, refusals, tokenizer_forms, tokenizer_settings, tokens, weights
 from core.huggingface.errors import PretrainedError, Stopped, read_table, short
-from core.huggingface.families import TITLES, plan_of
-from core.huggingface.fields import token_ids, unsupported
+from core.huggingface.families import TITLES, plan_of, refuse_unknown
+from core.huggingface.fields import family_of, token_ids, unsupported
 from core.huggingface.plan import Plan
 from core.huggingface.refusals import refuse_other_head
 from core.huggingface.saving import save_pretrained
@@ -106,7 +106,7 @@ def preview(name: str | Path) -> Preview:
     folder = hub.cached(name) if is_hub_name(name) else _folder(name)
     if folder is not None:
         files = {path.name: 0 for path in folder.iterdir()}
-        values, stored = hub.read_config(folder / hub.CONFIG), weights.headers(folder)
+        values, stored = _headers(folder)
         settings = tokenizer_forms.settings_in(folder)
     else:
         files = hub.listed(name)
@@ -118,7 +118,7 @@ def preview(name: str | Path) -> Preview:
     tokenizer_forms.check(file, kind, settings)
     used = weights.located(plan, stored).values()
     dtypes = sorted({weights.DTYPES[tensor.dtype] for tensor in used})
-    return Preview(str(name), TITLES[values["model_type"]], plan.config, counting.n_parameters(plan.config),
+    return Preview(str(name), TITLES[family_of(values)], plan.config, counting.n_parameters(plan.config),
                    ", ".join(dtypes), file, sum(files.values()), weights.left_out(plan, stored),
                    plan.passed_over)
 
@@ -130,7 +130,7 @@ def from_pretrained(name: str | Path,
     Raises PretrainedError for every failure.
     """
     folder = hub.fetched(name, progress) if is_hub_name(name) else _folder(name)
-    values, stored = hub.read_config(folder / hub.CONFIG), weights.headers(folder)
+    values, stored = _headers(folder)
     plan = _planned(values, stored, folder)     # before reading the tokenizer, which takes a second if it is large
     tokenizer = tokens.load(folder, plan.config.vocab_size, plan.config.end_of_text)
     generation = read_table(path, "damaged") if (path := folder / hub.GENERATION).is_file() else {}
@@ -138,6 +138,15 @@ def from_pretrained(name: str | Path,
     config = _with_forbidden(config, generation.get("bad_words_ids", values.get("bad_words_ids")))
     plan = dataclasses.replace(plan, config=config)
     return _built(plan, weights.parameters(folder, plan, stored, progress)), tokenizer
+
+
+def _headers(folder: Path) -> tuple[dict, dict[str, Stored]]:
+    """A model's config.json and the headers of its weights. Its family is looked at first: who is told to fetch weights
+    should not learn afterwards that they are of no use.
+    """
+    values = hub.read_config(folder / hub.CONFIG)
+    refuse_unknown(values)
+    return values, weights.headers(folder)
 
 
 def _planned(values: dict, stored: dict[str, Stored], folder: Path | None) -> Plan:
@@ -151,6 +160,8 @@ def _planned(values: dict, stored: dict[str, Stored], folder: Path | None) -> Pl
 
 def _folder(name: str | Path) -> Path:
     folder = Path(name).expanduser()
+    if folder.is_file() and (file := refusals.gguf_file([folder.name])):
+        raise refusals.gguf(str(folder.parent), file)
     if not folder.is_dir():
         raise PretrainedError("unknown", f"There is no folder {folder}. Give the folder that holds config.json and "
                                          f"model.safetensors, or the name of a model on the Hub.")

@@ -17,7 +17,7 @@ from core.huggingface import (
     older_decoders,
 )
 from core.huggingface.errors import PretrainedError
-from core.huggingface.fields import Fields
+from core.huggingface.fields import Fields, family_of
 from core.huggingface.keys import passed_over
 from core.huggingface.plan import Plan
 from core.huggingface.refusals import refuse_quantised, unknown_family
@@ -41,15 +41,21 @@ TITLES = {"gpt2": "GPT-2", "opt": "OPT", "gpt_neox": "GPT-NeoX (Pythia)", "llama
           "t5": "T5", "mt5": "mT5", "bart": "BART", "mbart": "mBART", "marian": "Marian", "pegasus": "Pegasus"}
 
 
+def refuse_unknown(values: dict) -> None:
+    """Raise PretrainedError for a config.json of a family that is not read."""
+    family = family_of(values)
+    if not isinstance(family, str) or family not in FAMILIES:
+        raise unknown_family(values, TITLES.values())
+
+
 def plan_of(values: dict, names: Collection[str]) -> Plan:
     """The plan for a model with this config.json and weights of these names.
 
     Raises PretrainedError for an unknown family or option.
     """
-    family = values.get("model_type")
-    if not isinstance(family, str) or family not in FAMILIES:
-        raise unknown_family(values, TITLES.values())
+    refuse_unknown(values)
     refuse_quantised(values)
+    family = family_of(values)
     try:
         fields = Fields(values)
         plan = FAMILIES[family](fields, names)

@@ -22,6 +22,10 @@ ROTARY_SCALING = {
 BESIDE = {"dynamic": ("factor", "original_max_position_embeddings"),
           "yarn": ("factor", "original_max_position_embeddings", "beta_fast", "beta_slow", "truncate",
                    "attention_factor", "mscale", "mscale_all_dim")}
+FIRST_BERT = frozenset((
+    "attention_probs_dropout_prob", "hidden_act", "hidden_dropout_prob", "hidden_size", "initializer_range",
+    "intermediate_size", "layer_norm_eps", "max_position_embeddings", "num_attention_heads", "num_hidden_layers",
+    "type_vocab_size", "vocab_size"))
 MASK_OF = {"full_attention": "causal", "sliding_attention": "sliding-window"}      # transformers' layer_types
 
 
@@ -99,6 +103,14 @@ class Fields:
         value = self.get(name)
         value = value[0] if isinstance(value, list) and value else value
         return value if isinstance(value, int) and 0 <= value < vocab_size else None
+
+
+def family_of(values: Mapping[str, object]) -> object:
+    """The family of a config.json: its model_type, or "bert" for one as Google wrote them before there was that key,
+    which names the sizes of a BERT and nothing else (bert_uncased_L-2_H-128_A-2, bert-tiny).
+    """
+    first = set(values) <= FIRST_BERT and {"type_vocab_size", "num_hidden_layers"} <= set(values)
+    return "bert" if first and values["type_vocab_size"] == 2 else values.get("model_type")
 
 
 def unsupported(feature: str) -> PretrainedError:

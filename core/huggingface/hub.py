@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from core.huggingface import refusals, tokenizer_forms, weights
+from core.huggingface import families, refusals, tokenizer_forms, weights
 from core.huggingface.errors import PretrainedError, Stopped, read_table
 from core.huggingface.stored import Stored
 from core.huggingface.weights import CONFIG, modern
@@ -65,13 +65,15 @@ def listed(name: str) -> dict[str, int]:
     whole = weights.SINGLE in sizes or weights.INDEX in sizes
     everything = list(sizes) if whole and tokenizer_forms.tokenizer_file(sizes) else _all_files(name)
     if CONFIG not in sizes:
-        raise (refusals.adapter(name) if refusals.ADAPTER in everything else PretrainedError(
+        raise refusals.no_config(name, everything) or PretrainedError(
             "format", f"{name} on the Hub has no {CONFIG}, so it is no model of the transformers library. Choose "
-                      f"another."))
+                      f"another.")
     if sizes[CONFIG] > MOST_CONFIG:
         raise PretrainedError("format", f"The {CONFIG} of {name} on the Hub is far too large. Choose another.")
     if not whole:
-        raise refusals.no_weights(name, everything, config(name))
+        values = config(name)
+        families.refuse_unknown(values)
+        raise refusals.no_weights(name, everything, values)
     tokenizer_forms.tokenizer_file(everything)
     return {file.filename: sizes[file.filename] if file.will_download else 0 for file in files}
 
@@ -147,10 +149,9 @@ def _fetched_file(name: str, file: str) -> Path:
 def read_config(path: Path) -> dict:
     """The table in a config.json. Raises PretrainedError if it is missing or damaged."""
     if not path.exists():
-        if (path.parent / refusals.ADAPTER).exists():
-            raise refusals.adapter(str(path.parent))
-        raise PretrainedError("incomplete", f"{path.parent} holds no {CONFIG}, so it is no model of the transformers "
-                                            f"library, or only half of one. Download the model again.")
+        raise refusals.no_config(str(path.parent), [file.name for file in path.parent.iterdir()]) or PretrainedError(
+            "incomplete", f"{path.parent} holds no {CONFIG}, so it is no model of the transformers library, or only "
+                          f"half of one. Download the model again.")
     return read_table(path, "damaged")
 
 

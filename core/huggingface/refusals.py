@@ -1,9 +1,10 @@
 """Models that this program cannot read, told as what they are: other forms of weights, quantised ones, heads for other
-tasks, families that are built otherwise.
+tasks, families that are built otherwise (other_families).
 """
 import re
 from collections.abc import Collection, Iterable, Mapping
 
+from core.huggingface import other_families
 from core.huggingface.errors import PretrainedError, short
 
 ADAPTER = "adapter_config.json"
@@ -14,7 +15,7 @@ READERS = {"WithLMHeadModel": "Seq2SeqLM", "ForConditionalGeneration": "Seq2SeqL
            "ForSequenceClassification": "SequenceClassification", "ForTokenClassification": "TokenClassification",
            "ForQuestionAnswering": "QuestionAnswering"}
 # other forms of weights: what a file of theirs is called, and what they are
-FORMS = ((r"\.gguf$", "GGUF files, the form of llama.cpp"), (r"\.onnx$", "ONNX, a graph of operations"),
+FORMS = ((r"\.onnx$", "ONNX, a graph of operations"),
          (r"^consolidated.*\.(safetensors|pth)$", "the form of its makers (consolidated), under names of its own"),
          (r"\.(h5|tflite)$", "TensorFlow's form"), (r"\.msgpack$", "Flax's form"),
          (r"\.safetensors$", "safetensors, but under names that are not transformers'"))
@@ -31,32 +32,28 @@ TASKS = {"ForSequenceClassification": "to sort texts into classes", "ForTokenCla
          "ForQuestionAnswering": "to find answers in a text", "ForMultipleChoice": "to choose among answers",
          "DoubleHeadsModel": "to choose among answers"}
 
-_NO_ATTENTION = "has no attention, or little: the text is carried along in a state"
-_DEBERTA = "keeps what a word is and where it stands apart in its scores"
-# families beside those that are read, and what in them this program does not show
-OTHERS = {**dict.fromkeys(("mamba", "mamba2", "falcon_mamba", "rwkv", "xlstm", "recurrent_gemma", "jamba", "bamba",
-                           "zamba", "zamba2", "nemotron_h", "lfm2", "retnet"), _NO_ATTENTION),
-          **dict.fromkeys(("deberta", "deberta-v2"), _DEBERTA),
-          **dict.fromkeys(("deepseek_v2", "deepseek_v3", "deepseek_v32", "kimi_k2"),
-                          "keeps of each token one short vector, out of which its keys and values are made (multi-head "
-                          "latent attention)"),
-          **dict.fromkeys(("glm4_moe", "minimax", "dbrx", "llama4", "llama4_text", "ernie4_5_moe", "hunyuan_v1_moe",
-                           "phimoe", "granitemoe", "jetmoe"), "sends tokens to experts in a way of its own"),
-          **dict.fromkeys(("clip", "llava", "qwen2_vl", "qwen2_5_vl", "qwen3_vl", "mllama", "idefics3", "paligemma",
-                           "vit"), "reads pictures"),
-          **dict.fromkeys(("whisper", "wav2vec2"), "hears sound")}
+MADE_FROM = "Choose the model that it was made from."
+# how weights of so few bits are written plain, where no model is published that they were made from
+MXFP4 = ("Write it once with plain weights, and use the folder that this makes: python -c \"from transformers import "
+         "AutoModelForCausalLM as M, AutoTokenizer as T, Mxfp4Config as C; name, new = 'openai/gpt-oss-20b', "
+         "'gpt-oss-20b-plain'; M.from_pretrained(name, quantization_config=C(dequantize=True), dtype='bfloat16')"
+         ".save_pretrained(new); T.from_pretrained(name).save_pretrained(new)\". gpt-oss-20b takes 42 GB then, and "
+         "here, as float32, 84 GB of memory; a small model with experts is allenai/OLMoE-1B-7B-0924.")
 
 
 def unknown_family(values: Mapping[str, object], titles: Iterable[str]) -> PretrainedError:
-    """A model of a family that is not read, and why where that is known."""
-    family, known = values.get("model_type"), f"It knows {', '.join(titles)}: choose one of those."
-    if isinstance(family, str) and family in OTHERS:
-        return PretrainedError("family", f"This program does not read models of the family {family!r}: one "
-                                         f"{OTHERS[family]}, which it does not show. {known}")
+    """A model of a family that is not read: why, where that is known, and the nearest that opens."""
+    family = values.get("model_type")
+    near = other_families.nearest(family)
+    way = (f"The nearest that opens: {near}." if near else
+           f"It knows {', '.join(titles)}: choose one of those.")
+    if reason := other_families.reason(family):
+        return PretrainedError("family", f"This program does not read models of the family {family!r}: one {reason}, "
+                                         f"which it does not show. {way}")
     if values.get("auto_map"):
         return PretrainedError("family", f"This model comes with code of its own (auto_map in config.json, of the "
-                                         f"family {family!r}), and this program runs none. {known}")
-    return PretrainedError("family", f"This program does not know models of the family {family!r}. {known}")
+                                         f"family {family!r}), and this program runs none. {way}")
+    return PretrainedError("family", f"This program does not know models of the family {family!r}. {way}")
 
 
 def refuse_quantised(values: Mapping[str, object]) -> None:
@@ -71,8 +68,8 @@ def refuse_quantised(values: Mapping[str, object]) -> None:
     said = METHODS.get(method, method) or ("MLX" if name == "quantization" else f"{name} = {short(values[name])}")
     bits = f", {told['bits']} bits" if isinstance(told.get("bits"), int) else ""
     raise PretrainedError("architecture", f"The weights of this model are quantised ({said}{bits}), and this program "
-                                          f"reads plain floating-point weights alone. Choose the model that it was "
-                                          f"made from.")
+                                          f"reads plain floating-point weights alone. "
+                                          f"{MXFP4 if method == 'mxfp4' else MADE_FROM}")
 
 
 def refuse_other_head(values: Mapping[str, object], names: Iterable[str]) -> None:
@@ -94,7 +91,8 @@ def refuse_other_head(values: Mapping[str, object], names: Iterable[str]) -> Non
 def no_weights(where: str, files: Collection[str], values: Mapping[str, object]) -> PretrainedError:
     """Why a model without model.safetensors is not read.
 
-    where: its folder, or its name on the Hub; files: the names of its files; values: its config.json.
+    where: its folder, or its name on the Hub; files: the names of its files, with those of the folders in it; values:
+    its config.json.
     """
     if ADAPTER in files:
         return adapter(where)
@@ -104,12 +102,14 @@ def no_weights(where: str, files: Collection[str], values: Mapping[str, object])
                                              f"model.safetensors.index.json, which says what is in each. Download the "
                                              f"model again; what is there already is kept.")
     pickled = sorted(name for name in files if PICKLED.search(name) and not name.startswith("consolidated")
-                     and name != "training_args.bin")
+                     and name != "training_args.bin" and "/" not in name)
     if pickled:
         return PretrainedError("format", f"{where} comes without safetensors: its weights are in {pickled[0]}, a "
                                          f"format that can run code when it is read, so this program does not. "
                                          f"Where you trust the model, convert it once, and use the folder that this "
                                          f"writes: {conversion(where, values)}{_besides(files)}")
+    if file := gguf_file(files):
+        return gguf(where, file)
     for name, form in FORMS:
         if file := next((file for file in sorted(files) if re.search(name, file)), None):
             return PretrainedError("format", f"{where} holds its weights as {form} ({file}). This program reads "
@@ -117,6 +117,32 @@ def no_weights(where: str, files: Collection[str], values: Mapping[str, object])
                                              f"that comes with it.")
     return PretrainedError("incomplete", f"{where} holds no weights: there is neither model.safetensors nor "
                                          f"model.safetensors.index.json. Download the model again.")
+
+
+def no_config(where: str, files: Collection[str]) -> PretrainedError | None:
+    """What a folder, or a model on the Hub, without config.json is; None if its files do not show it."""
+    if ADAPTER in files:
+        return adapter(where)
+    file = gguf_file(files)
+    return gguf(where, file) if file else None
+
+
+def gguf_file(files: Iterable[str]) -> str:
+    """The first GGUF file among the names; "" if there is none."""
+    return next((name for name in sorted(files) if name.lower().endswith(".gguf")), "")
+
+
+def gguf(where: str, file: str) -> PretrainedError:
+    """A model of llama.cpp, and the command that makes one of transformers of it."""
+    new = re.sub(r"\.gguf$", "", file.rsplit("/", 1)[-1], flags=re.IGNORECASE)
+    command = (f'python -c "from transformers import AutoModelForCausalLM as M, AutoTokenizer as T; name, file, new = '
+               f'{where!r}, {file!r}, {new!r}; m = M.from_pretrained(name, gguf_file=file); m.hf_quantizer = None; '
+               f'del m.config.quantization_config; m.save_pretrained(new); T.from_pretrained(name, gguf_file=file)'
+               f'.save_pretrained(new)"')
+    return PretrainedError("format", f"{where} is a model of llama.cpp (GGUF, {file}), whose weights are mostly kept "
+                                     f"in few bits, and this program reads transformers' model.safetensors. Best "
+                                     f"choose the model that it was made from. Or convert this one once, with the "
+                                     f"packages gguf and accelerate, and use the folder that this writes: {command}")
 
 
 def adapter(where: str) -> PretrainedError:

@@ -16,6 +16,7 @@ from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tok
 
 from core.huggingface import marian_files, piece_tokenizers, tokenizer_settings
 from core.huggingface.errors import PretrainedError, read_table
+from core.huggingface.fields import family_of
 from core.huggingface.marian_files import CUTS, MarianCutter
 from core.huggingface.tokenizer_settings import content
 
@@ -110,7 +111,7 @@ def class_of(settings: Mapping[str, object], config: Mapping[str, object]) -> st
     settings: its tokenizer_config.json; config: the model's config.json.
     """
     named = (settings.get("tokenizer_class") or config.get("tokenizer_class")
-             or OF_FAMILY.get(str(config.get("model_type")), ""))
+             or OF_FAMILY.get(str(family_of(config)), ""))
     return str(named).removesuffix("Fast")
 
 

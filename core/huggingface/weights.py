@@ -43,8 +43,8 @@ def weight_files(folder: Path) -> list[str]:
     if (folder / SINGLE).is_file():
         return [SINGLE]
     if not (folder / INDEX).is_file():
-        raise refusals.no_weights(str(folder), [path.name for path in folder.iterdir()],
-                                  read_table(folder / CONFIG, "damaged"))
+        files = [path.relative_to(folder).as_posix() for path in (*folder.iterdir(), *folder.glob("*/*"))]
+        raise refusals.no_weights(str(folder), files, read_table(folder / CONFIG, "damaged"))
     try:
         files = sorted(set(json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"].values()))
         if not files or any(not isinstance(name, str) or Path(name).name != name for name in files):

@@ -15,7 +15,7 @@ from core.app.base import deployment
 from core.app.base.deployment import is_hub_name
 
 IN_FOLDER, ON_HUB = "folder:", "hub:"
-CONFIG = "config.json"
+CONFIG, GGUF = "config.json", ".gguf"
 MOST_FOLDERS, MOST_LOOKED_AT, MOST_DEPTH = 200, 5_000, 4
 SECONDS = 5                  # how long the list of folders is taken to be right
 
@@ -85,8 +85,8 @@ def _folders(roots: tuple[Path, ...], _moment: int) -> dict[str, Path]:
 
 
 def _models_below(root: Path) -> Iterator[Path]:
-    """Folders with a config.json, level by level; no link is followed that leads out of the root, and no folder
-    looked into twice.
+    """Folders with a config.json or a GGUF file, which is told as what it is, level by level; no link is followed that
+    leads out of the root, and no folder looked into twice.
     """
     waiting, seen = deque([(root, 0)]), set()
     while waiting and len(seen) < MOST_LOOKED_AT:
@@ -98,7 +98,8 @@ def _models_below(root: Path) -> Iterator[Path]:
             entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
         except OSError:                    # no folder, or none that may be read
             continue
-        if any(entry.name == CONFIG and entry.is_file() for entry in entries) and _stays_inside(entries, root):
+        if (any((entry.name == CONFIG or entry.name.endswith(GGUF)) and entry.is_file() for entry in entries)
+                and _stays_inside(entries, root)):
             yield folder
         elif depth < MOST_DEPTH:
             waiting.extend((Path(entry.path), depth + 1) for entry in entries

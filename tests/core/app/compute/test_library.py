@@ -102,6 +102,17 @@ def test_folders_are_found_at_any_depth_and_under_their_names_alone(roots: Path,
     assert names.source("folder:a/b/model") == deep and names.source("folder:model") == deep
 
 
+def test_a_folder_with_a_gguf_file_alone_is_listed_and_told_as_what_it_is(tmp_path: Path,
+                                                                          monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "ollama").mkdir()
+    (tmp_path / "ollama" / "gemma.Q4_K_M.gguf").write_bytes(b"GGUF")
+    monkeypatch.setenv(deployment.ROOTS, str(tmp_path))
+    assert names.is_offered("folder:ollama")
+    problem = looked("folder:ollama").problem
+    assert problem.reason == "format" and "ollama is a model of llama.cpp (GGUF, gemma.Q4_K_M.gguf)" in problem.sentence
+    assert str(tmp_path) not in problem.sentence and "Download the model again" not in problem.sentence
+
+
 def test_no_link_leads_out_of_a_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     root, outside = tmp_path / "root", tmp_path / "outside"
     for folder in (root / "inside", root / "leaking", outside):
