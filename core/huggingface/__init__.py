@@ -155,7 +155,9 @@ def _planned(values: dict, stored: dict[str, Stored], folder: Path | None) -> Pl
     refuse_other_head(values, [name for name in stored if not (plan.besides and plan.besides.search(name))
                                and weights.part_left_out(plan, name) is None])
     weights.located(plan, stored)
-    return plan if folder is None else weights.untied(folder, plan, stored)
+    if folder is None:
+        return plan
+    return weights.with_stored_positions(folder, weights.untied(folder, plan, stored), stored)
 
 
 def _folder(name: str | Path) -> Path:

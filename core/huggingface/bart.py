@@ -10,7 +10,8 @@ from core.huggingface.plan import OPT_BLOCK, Plan, finished
 from core.model.config import ModelConfig
 
 CROSS = {part: f"encoder_attn.{part}_proj" for part in "qkv"} | dict(o="encoder_attn.out_proj")
-TABLES = re.compile(r"embed_positions\.weight$")       # of sinusoidal positions, which follow from the config
+# of sinusoidal positions, which follow from the config, unless others are stored (weights.with_stored_positions)
+TABLES = re.compile(r"embed_positions\.weight$")
 COPIES = ("model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight")
 
 

@@ -20,10 +20,14 @@ from core.huggingface.entries import Entry
 from core.huggingface.errors import PretrainedError, read_table
 from core.huggingface.plan import Plan
 from core.huggingface.stored import Stored
+from core.model import positional
 from core.model.checkpoints import MOST_TOLD, first_problems
 
 CONFIG, SINGLE, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
 ROWS = 4096                 # of two tables that are compared, at a time
+# the tables of positions that an encoder-decoder with sine waves may have stored, and our names for them
+WAVES = {"model.encoder.embed_positions.weight": "encoder.P", "model.decoder.embed_positions.weight": "P"}
+WAVES_NEAR = 1e-5           # two programs' float32 sines differ by less
 DTYPES = {"F32": "float32", "F16": "float16", "BF16": "bfloat16", "F64": "float64"}
 # Tensors of old files that are ignored: masks, tables that follow from the config, and heads for other tasks.
 BESIDES = re.compile(r"(attn|attention)\.(masked_)?bias$|attn\.causal_mask$|rotary_emb\.|position_ids$|(^|\.)pooler\."
@@ -154,6 +158,34 @@ def untied(folder: Path, plan: Plan, tensors: Mapping[str, Stored]) -> Plan:
                                    entries=(*plan.entries, head),
                                    copies=tuple(other for other in plan.copies if other != name))
     return plan
+
+
+def with_stored_positions(folder: Path, plan: Plan, tensors: Mapping[str, Stored]) -> Plan:
+    """The plan of an encoder-decoder with sine waves, or with the positions that its file has stored where they are
+    anything else, as transformers loads it. Reads both tables.
+
+    Raises PretrainedError where the table of one stack alone is stored, and differs.
+    """
+    config = plan.config
+    tables = {name: found(plan, tensors, name) for name in WAVES} if config.positions == "sinusoidal" else {}
+    there = {name: tensor for name, tensor in tables.items() if tensor is not None}
+    waves = positional.sinusoidal(config.n_context, config.d_model, halves=config.sinusoidal_halves) if there else None
+    if all(_holds(folder, tensor, waves) for tensor in there.values()):
+        return plan
+    if len(there) < len(WAVES):
+        raise PretrainedError("architecture", f"This model keeps {next(iter(there))}, which holds other positions than "
+                                              f"the sine waves of its family, and none for its other stack. Choose "
+                                              f"another model of the family.")
+    stored_tables = [entries.as_is(name, ours, config.n_context, config.d_model) for name, ours in WAVES.items()]
+    return dataclasses.replace(plan, entries=(*plan.entries, *stored_tables), besides=None, config=dataclasses.replace(
+        config, positions="learned", sinusoidal_halves=False))
+
+
+def _holds(folder: Path, tensor: Stored, table: Tensor) -> bool:
+    """Whether a stored tensor holds the numbers of a table; those that were rounded to 16 bits are others."""
+    if tensor.shape != table.shape or tensor.dtype not in DTYPES:
+        return False
+    return torch.allclose(stored.tensor(folder, tensor).double(), table, rtol=0, atol=WAVES_NEAR)
 
 
 def _equal(folder: Path, one: Stored, other: Stored) -> bool:

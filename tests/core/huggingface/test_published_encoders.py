@@ -8,11 +8,14 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from safetensors.torch import load_file, save_file
 
 from core import huggingface
 from core.huggingface import PretrainedError
+from core.model import positional
 from core.model.generation import translations
 from tests.core.huggingface import test_mutations
+from tests.core.huggingface.test_families import relative_error
 from tests.helpers import sentencepiece_files
 from tests.helpers.huggingface_models import N_SOURCE, N_TOKENS, hf, ids, made
 from tests.helpers.models_encoders import PUBLISHED
@@ -108,6 +111,32 @@ def test_what_is_not_there_is_refused_by_name_and_value(case, change, said, tmp_
     with pytest.raises(PretrainedError, match="which this program cannot do") as error:
         huggingface.preview(tmp_path)
     assert said in str(error.value) and error.value.reason == "architecture"
+
+
+@pytest.mark.parametrize("case", ["marian", "pegasus"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("waves", [True, False])
+def test_positions_that_are_stored_are_those_that_are_used(case, dtype, waves, tmp_path):
+    """Sine waves or any others: transformers takes what stands in the file."""
+    made(case).save_pretrained(tmp_path)
+    weights = {name: tensor.to(dtype) for name, tensor in load_file(tmp_path / "model.safetensors").items()}
+    for stack in ("encoder", "decoder"):
+        table = positional.sinusoidal(40, 24, halves=waves)     # else sines and cosines by turns, another order
+        weights[f"model.{stack}.embed_positions.weight"] = table.to(dtype)
+    save_file(weights, tmp_path / "model.safetensors", {"format": "pt"})
+    theirs = hf.AutoModelForSeq2SeqLM.from_pretrained(tmp_path, attn_implementation="eager", dtype=torch.float32)
+    source, target = ids(1, N_SOURCE, seed=5), ids(1, 9)
+    with torch.no_grad():
+        expected = theirs(input_ids=source, decoder_input_ids=target).logits
+    ours, _ = huggingface.from_pretrained(tmp_path)
+    assert ours.config.positions == huggingface.preview(tmp_path).config.positions == (
+        "sinusoidal" if waves and dtype == torch.float32 else "learned")
+    assert relative_error(ours(target, source_ids=source).logits, expected) < 1e-5
+    save_file({name: tensor for name, tensor in weights.items() if name != "model.decoder.embed_positions.weight"},
+              tmp_path / "model.safetensors", {"format": "pt"})
+    if not waves:
+        with pytest.raises(PretrainedError, match="embed_positions.weight, which holds other positions than the sine"):
+            huggingface.preview(tmp_path)
 
 
 def test_a_translation_of_each_family_is_theirs(tmp_path):
