@@ -58,6 +58,13 @@ class PretrainedTokenizer(Tokenizer):
             self.mask_token = next((i for i, content in self._special.items() if content in MASKS), None)
         self.end_of_text = end_of_text if named_end is None else named_end
         self.begin, self.end = self._around(settings)
+        self.unknown = self._unknown(spec["model"])
+
+    def _unknown(self, model: dict) -> int | None:
+        """The id of what the vocabulary has no token for; None where that is a token with another meaning as well."""
+        name = model.get("unk_token")
+        found = model.get("unk_id") if name is None else self._bpe.token_to_id(name)
+        return None if found in (self.end_of_text, *self.begin, *self.end) else found
 
     def _named(self, settings: dict, name: str) -> int | None:
         """The id of a special token that the settings name."""
@@ -77,11 +84,14 @@ class PretrainedTokenizer(Tokenizer):
         return tuple(whole[:start]), tuple(whole[start + len(plain):])
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of `ids` without special tokens; bytes that are no whole character become U+FFFD."""
+        """The text of `ids` without special tokens but the unknown one, which stands as its name, as transformers
+        writes it: [UNK], <unk>. Bytes that are no whole character become U+FFFD.
+        """
         if self.method == "byte-level BPE":
             return super().decode(ids)
-        return self._bpe.decode([i for i in ids if self._pieces[self._checked(i)] is not None],
-                                skip_special_tokens=True)
+        pieces = [self._pieces[i] for i in map(self._checked, ids) if i == self.unknown or i not in self._special]
+        pieces = [piece for piece in pieces if piece is not None]
+        return " ".join(pieces) if self._bpe.decoder is None else self._bpe.decoder.decode(pieces)
 
     def token_bytes(self, token_id: int) -> bytes:
         """The UTF-8 bytes of the token, with a space for ▁ and without WordPiece's ##; none for a special or unused
@@ -166,8 +176,16 @@ class MarianTokenizer(PretrainedTokenizer):
         return [self.encode(text) for text in texts]
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of `ids` without special tokens, and without spaces before it and after it."""
-        return b"".join(self.token_bytes(i) for i in ids).decode().strip()
+        """The text of `ids` without special tokens but the unknown one, after whose name stands a space, and without
+        spaces before the text and after it.
+        """
+        text, run = "", ""
+        for i in ids:
+            if i == self.unknown:
+                text, run = f"{text}{run.removeprefix(' ')}{self._pieces[i]} ", ""
+            else:
+                run += self.token_bytes(i).decode()
+        return f"{text}{run.removeprefix(' ')}".strip()
 
     def token_bytes(self, token_id: int) -> bytes:
         return b"" if token_id in self._cutter.unspoken else super().token_bytes(token_id)

@@ -261,7 +261,7 @@ def _with_blanks(plain: str, tokenizer: Tokenizer) -> list[tuple[int, int, int]]
 def can_be_marked(token_id: int, tokenizer: Tokenizer) -> bool:
     """Whether the token can be put in brackets: it consists of whole characters, none of them a bracket."""
     piece = tokenizer.decode([token_id])
-    return bool(piece) and "\ufffd" not in piece and not set(piece) & set("[]")
+    return bool(tokenizer.token_bytes(token_id)) and "\ufffd" not in piece and not set(piece) & set("[]")
 
 
 def with_marks(marked: MarkedText) -> str:

@@ -125,7 +125,8 @@ def record() -> None:
         theirs = transformers.AutoTokenizer.from_pretrained(folder)
         ids = {text: theirs(text, split_special_tokens=True).input_ids for text in texts()}
         assert all(found.pop() == 0 for found in ids.values())
-        backwards = [theirs.decode(some, skip_special_tokens=True) for some in random_ids()]
+        special = set(theirs.all_special_ids) - {theirs.unk_token_id}
+        backwards = [theirs.decode([i for i in some if i not in special]) for some in random_ids()]
     RECORDED.write_text(json.dumps({"ids": {text: " ".join(map(str, found)) for text, found in ids.items()},
                                     "texts": backwards}, indent=0) + "\n")
 

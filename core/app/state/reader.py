@@ -109,7 +109,7 @@ def append_token(token_id: int) -> None:
     A token that is no text by itself is refused with a notice.
     """
     loaded = cache.shared_model(model_choice.shown(), device())
-    piece = loaded.tokenizer.decode([token_id])
+    piece = loaded.tokenizer.decode([token_id]) if loaded.tokenizer.token_bytes(token_id) else ""
     if not piece or "\ufffd" in piece:
         apply({"notice": ("notice_partial_character" if piece else "notice_end_of_text", {})})
     else:
