@@ -4,6 +4,7 @@ a request may come from anybody who has a key of their own.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 
@@ -65,7 +66,15 @@ def _options(offer: Mapping) -> Options:
     texts = _texts(offer["texts"], "options")
     if len(texts) < 2:
         raise ValueError("options are two or more")
-    return Options(texts)
+    pictures = offer.get("pictures", [])
+    if not isinstance(pictures, list) or len(pictures) not in (0, len(texts)) or not all(map(_is_square, pictures)):
+        raise ValueError("a picture of each option is a square of hexadecimal digits")
+    return Options(texts, pictures)
+
+
+def _is_square(told: object) -> bool:
+    return (isinstance(told, str) and re.fullmatch(r"[0-9a-f]{1,1024}", told) is not None
+            and math.isqrt(len(told)) ** 2 == len(told))
 
 
 def _place(offer: Mapping) -> Place:

@@ -16,12 +16,16 @@ NEAR = 0.1                # of a number's range: a guess so far from the answer 
 
 @dataclass(frozen=True)
 class Options:
-    """One of a few texts; a guess is its place among them."""
+    """One of a few texts; a guess is its place among them. pictures: none, or a square one for each, row by row a
+    hexadecimal digit a cell.
+    """
 
     texts: Sequence[str]
+    pictures: Sequence[str] = ()
 
     def offer(self) -> dict:
-        return {"kind": "options", "texts": list(self.texts)}
+        pictures = {"pictures": list(self.pictures)} if self.pictures else {}
+        return {"kind": "options", "texts": list(self.texts)} | pictures
 
     def usual(self) -> int:
         """Any guess, for where nobody has made one."""

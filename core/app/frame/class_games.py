@@ -22,6 +22,7 @@ MOST_WORDS = 30         # that the model is asked about at once
 MOST_KNOWN = 200        # tokens of which a class's wall knows the probability
 MOST_HEADS = 150        # that are switched off one by one
 N_CANDIDATES = 5        # of them, to choose from
+MOST_SIDE = 32          # tokens of their pictures
 MOST_CHARACTERS = 4_000     # of a text that the class writes or reads
 
 
@@ -84,9 +85,10 @@ def effects(run: Run) -> np.ndarray:
 
 def head_truth(run: Run, about: str, guess: object) -> dict:
     """The model's answer to a class that picks a head to switch off, by its place row by row. candidates: those to
-    choose from, each {place, block, head, token}, token being what it looks at most from the last position; about,
-    answer, block, head, said: the head whose loss changes the next token most, and by how much; own_block, own_head,
-    own: the class's own, own "" where it has picked none.
+    choose from, each {place, block, head, token, picture}, token being what it looks at most from the last position,
+    picture its pattern over the last MOST_SIDE tokens, a hexadecimal digit of a weight; about, answer, block, head,
+    said: the head whose loss changes the next token most, and by how much; own_block, own_head, own: the class's own,
+    own "" where it has picked none.
     """
     found = effects(run)
     flat, n_heads = found.ravel(), found.shape[1]
@@ -108,8 +110,10 @@ def _candidates(effects: np.ndarray) -> list[int]:
 
 def _candidate(run: Run, place: int, n_heads: int) -> dict:
     layer, head = divmod(place, n_heads)
-    key = int(run.trace.blocks[layer].pattern[head, -1].argmax())
-    return {"place": place, "block": layer, "head": head, "token": run.tokens[key]}
+    pattern = run.trace.blocks[layer].pattern[head]
+    levels = (pattern[-MOST_SIDE:, -MOST_SIDE:] * 15).round().int().flatten().tolist()
+    return {"place": place, "block": layer, "head": head, "token": run.tokens[int(pattern[-1].argmax())],
+            "picture": "".join(f"{level:x}" for level in levels)}
 
 
 def _log_probs(trace: Trace) -> np.ndarray:

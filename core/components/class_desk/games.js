@@ -210,7 +210,7 @@ export class HeadGame {
     place.replaceChildren();
     const texts = candidates.map((one) => fill(text.heads_option, one));
     this.wall = new Wall(place, { link: desk.link, text, asked: { ask: text.heads_ask, prompt: data.prompt,
-      guess: { kind: "options", texts }, about },
+      guess: { kind: "options", texts, pictures: candidates.map((one) => one.picture) }, about },
       reveal: (guess) => desk.tell("heads", [about, candidates[guess ?? 0].place]) });
     this.candidates = candidates;
     this.said = make("p", "truth", place);

@@ -4,6 +4,7 @@ import { percent, plain, showTally } from "../class_tally/tally.js";
 import { button, fill, make, setText } from "../lib/dom.js";
 import { readable } from "../lib/numbers.js";
 import { inline } from "../prediction/inline.js";
+import { square } from "../prediction/square.js";
 
 /** The answer that most have given; null where there is none. tally: of options, places or cells, words or numbers. */
 export function majority(tally) {
@@ -113,7 +114,7 @@ export class Wall {
 
   offer() {
     const { guess } = this.asked, phase = this.node.dataset.phase;
-    if (guess.kind === "options" && !this.isStep) this.listChoices(guess.texts);
+    if (guess.kind === "options" && !this.isStep) this.listChoices(guess);
     const row = make("div", "row", this.node);
     if (phase !== "new") this.counted = make("p", "count", row);
     if (phase === "new") this.add(row, "ask_phones", () => this.link.act("ask", { asked: this.asked }), "commit");
@@ -128,11 +129,15 @@ export class Wall {
   }
 
   /** The answers to choose from; in a strip folded, for the picture is to be seen, and the phones have them. */
-  listChoices(texts) {
+  listChoices({ texts, pictures }) {
     const parent = this.inStrip ? make("details", "statements-asked", this.node) : this.node;
     if (this.inStrip) make("summary", "", parent, this.text.statements);
     const list = make("ol", "choices", parent);
-    for (const text of texts) inline(make("li", "", list), text).dir = "auto";
+    texts.forEach((text, i) => {
+      const item = make("li", "", list);
+      if (pictures) square(item, pictures[i]);
+      inline(make("span", "", item), text).dir = "auto";
+    });
   }
 
   add(row, name, act, style) {

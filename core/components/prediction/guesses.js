@@ -3,6 +3,7 @@ import { fill, make } from "../lib/dom.js";
 import { isShortcut } from "../lib/keys.js";
 import { readable } from "../lib/numbers.js";
 import { inline } from "./inline.js";
+import { square } from "./square.js";
 
 const STEPS = 200;          // of a slider with equal ratios
 const SURE = 50;            // percent: where the slider of "how sure" begins
@@ -29,7 +30,7 @@ function radio(parent, name, value, label, ready) {
 
 const picked = (node) => ({ guess: Number(node.querySelector("input:checked").value) });
 
-function radios({ kind, texts, offered }, labels, ready) {
+function radios({ kind, texts, offered, pictures }, labels, ready) {
   const node = make("div", kind, undefined);
   node.role = "radiogroup";
   node.translate = kind !== "place";        // tokens are in the model's language
@@ -40,6 +41,7 @@ function radios({ kind, texts, offered }, labels, ready) {
     }
     const box = radio(node, kind === "place" ? "token" : "option", i, "", ready);
     if (kind === "options") make("kbd", "", box, String(i + 1));
+    if (pictures) square(box, pictures[i]);
     inline(make("span", "", box), text).dir = "auto";
   });
   if (kind === "options") byDigits(node, ready);

@@ -10,7 +10,7 @@ from core.app.classroom import asked, tally
 from core.app.classroom.asked import Refused
 from core.app.classroom.guesses import Cell, Number, Options, Place, Word
 
-FORMS = [Options(["ball", "dog"]), Place(["The", "·cat", "·sat"], [0, 1]),
+FORMS = [Options(["ball", "dog"], ["0f0f", "f"]), Place(["The", "·cat", "·sat"], [0, 1]),
          Cell(["block 0", "block 1"], ["0", "1", "2"]), Number(0, 100, 1, "%"), Number(0.01, 1e4, 1, "", True), Word(),
          Word(chance=False)]
 ANSWERS = [1, 1, 5, 42.0, 3.5, "ball", "ball"]
@@ -60,6 +60,8 @@ def test_a_number_of_any_length_is_an_answer_and_the_counts_of_what_a_slider_may
     None, [], {"ask": "Which?"}, {"ask": "", "guess": FORMS[0].offer()}, {"ask": 3, "guess": FORMS[0].offer()},
     {"ask": "Which?", "guess": {"kind": "poll"}}, {"ask": "Which?", "guess": {"kind": "options", "texts": ["one"]}},
     {"ask": "Which?", "guess": {"kind": "options", "texts": ["a"] * 13}},
+    *({"ask": "Which?", "guess": {"kind": "options", "texts": ["a", "b"], "pictures": pictures}}
+      for pictures in (["f"], ["f", "ff"], ["f", "g"], ["f", ""], ["f", "0" * 1089], "ff", ["f", 0])),
     {"ask": "Which?", "guess": {"kind": "place", "texts": ["a"], "offered": [1]}},
     {"ask": "Which?", "guess": {"kind": "place", "texts": ["a"], "offered": 7}},
     {"ask": "Which?", "guess": {"kind": "number", "low": 1, "high": 1, "step": 1}},

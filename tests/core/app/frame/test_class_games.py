@@ -43,6 +43,18 @@ def test_the_effect_of_each_head_is_the_divergence_of_a_pass_without_it():
         assert found[layer, head] == pytest.approx(float(kl), rel=1e-4, abs=1e-9)
 
 
+def test_a_head_to_choose_has_its_pattern_as_a_picture():
+    shown = run.read(cache.shared_model("stories", "cpu"), TEXT)
+    n = len(shown.tokens)
+    for one in class_games.head_truth(shown, "x", None)["candidates"]:
+        pattern = shown.trace.blocks[one["block"]].pattern[one["head"]].numpy()
+        levels = np.array([int(digit, 16) for digit in one["picture"]]).reshape(n, n)
+        assert abs(levels / 15 - pattern).max() <= 1 / 30 + 1e-6 and levels.any()
+    long = run.read(cache.shared_model("stories", "cpu"), "The cat sat on the mat. " * 9)
+    assert {len(one["picture"]) for one in class_games.head_truth(long, "x", None)["candidates"]} == {
+        class_games.MOST_SIDE ** 2}
+
+
 @pytest.mark.parametrize("guess", [None, True, -1, 48, 10 ** 9, "1", 2.5, []])
 def test_a_pick_that_is_no_head_is_left_out(guess):
     shown = run.read(cache.shared_model("stories", "cpu"), TEXT)
