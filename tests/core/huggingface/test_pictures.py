@@ -68,15 +68,22 @@ def test_a_text_model_without_pictures_leaves_nothing_out(tmp_path):
 @pytest.mark.parametrize("changes, said", [
     (dict(text_config=dict(model_type="llama")), "model_type = 'llama'"),
     (dict(text_config=dict(tie_word_embeddings=False)), "tie_word_embeddings = False"),
-    (dict(text_config=dict(a_new_trick=3)), "a_new_trick = 3"),
     (dict(text_config=dict(use_bidirectional_attention=True)), "use_bidirectional_attention = True"),
     (dict(text_config=dict(attn_logit_softcapping=50.0)), "attn_logit_softcapping = 50.0"),
     (dict(text_config=dict(final_logit_softcapping=30.0)), "final_logit_softcapping = 30.0"),
     (dict(text_config=dict(rope_scaling=dict(rope_type="yarn", factor=2.0))), "'yarn'"),
-    (dict(another_trick=3), "another_trick = 3"), (dict(text_config=[3]), r"text_config as \[3\]")], ids=str)
+    (dict(text_config=dict(rope_scaling=dict(rope_type="linear", factor=2.0, beta_fast=3))), "beta_fast = 3"),
+    (dict(text_config=[3]), r"text_config as \[3\]")], ids=str)
 def test_what_would_be_computed_otherwise_is_refused_by_name_and_value(changes, said):
     with pytest.raises(PretrainedError, match=said):
         plan_of(PUBLISHED["gemma-3-4b-it"] | changes, ())
+
+
+def test_what_transformers_does_not_know_is_passed_over_in_each_of_the_tables():
+    values = PUBLISHED["gemma-3-4b-it"]
+    text = values["text_config"] | dict(a_trick=3, rope_scaling=dict(rope_type="linear", factor=2.0, slope=1))
+    passed = plan_of(values | dict(another_trick=3, text_config=text), ()).passed_over
+    assert passed == ("slope = 1 (of its rotary positions)", "a_trick = 3", "another_trick = 3")
 
 
 @pytest.mark.parametrize("family", ["mistral3", "llama4", "qwen2_vl", "paligemma", "llava"])
