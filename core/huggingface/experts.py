@@ -14,8 +14,10 @@ from torch import Tensor
 
 from core.huggingface import entries
 from core.huggingface.entries import Entry
+from core.huggingface.errors import PretrainedError
 from core.huggingface.fields import MASK_OF, Fields, masks, rotary, unsupported, window
 from core.huggingface.plan import LLAMA_BLOCK, Plan, config_of, finished, head_width
+from core.huggingface.refusals import MXFP4
 from core.model.config import ModelConfig
 
 MERGED = "mlp.experts.gate_up_proj"         # of all experts of a block
@@ -88,7 +90,8 @@ def gpt_oss(f: Fields, names: Collection[str]) -> Plan:
     """Windows in every second block, a sink beside every head's scores, biases everywhere, and a clamped gate."""
     f.refuse(hidden_act="silu", swiglu_alpha=1.702, swiglu_limit=7.0)
     if any(name.endswith("_blocks") for name in names):
-        raise unsupported("weights quantised as mxfp4")
+        raise PretrainedError("architecture", f"The experts of this model stand under the names of quantised weights "
+                                              f"(MXFP4, …_blocks). {MXFP4}")
     kinds = f.get("layer_types") or ["full_attention" if layer % 2 else "sliding_attention"
                                      for layer in range(f.layers("num_hidden_layers"))]
     config = _config(

@@ -33,12 +33,14 @@ TASKS = {"ForSequenceClassification": "to sort texts into classes", "ForTokenCla
          "DoubleHeadsModel": "to choose among answers"}
 
 MADE_FROM = "Choose the model that it was made from."
-# how weights of so few bits are written plain, where no model is published that they were made from
+# how weights of so few bits are written plain, where no model is published that they were made from; without
+# save_original_format=False transformers writes the plain ones under the names of the others
 MXFP4 = ("Write it once with plain weights, and use the folder that this makes: python -c \"from transformers import "
          "AutoModelForCausalLM as M, AutoTokenizer as T, Mxfp4Config as C; name, new = 'openai/gpt-oss-20b', "
          "'gpt-oss-20b-plain'; M.from_pretrained(name, quantization_config=C(dequantize=True), dtype='bfloat16')"
-         ".save_pretrained(new); T.from_pretrained(name).save_pretrained(new)\". gpt-oss-20b takes 42 GB then, and "
-         "here, as float32, 84 GB of memory; a small model with experts is allenai/OLMoE-1B-7B-0924.")
+         ".save_pretrained(new, save_original_format=False); T.from_pretrained(name).save_pretrained(new)\". "
+         "gpt-oss-20b takes 42 GB then, and here, as float32, 84 GB of memory; a smaller model with experts is "
+         "allenai/OLMoE-1B-7B-0924.")
 
 
 def unknown_family(values: Mapping[str, object], titles: Iterable[str]) -> PretrainedError:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 
 from core import huggingface
@@ -109,6 +110,30 @@ def test_gpt_oss_as_published_is_told_how_it_is_dequantised():
     compile(command, "command", "exec")
     assert "C(dequantize=True)" in command and "42 GB" in str(error.value) and hf.Mxfp4Config(dequantize=True)
     assert refusals.MADE_FROM not in str(error.value)
+
+
+def test_what_that_command_writes_is_read_and_what_it_would_write_otherwise_is_told(tmp_path):
+    published, plain, renamed = (tmp_path / name for name in ("published", "plain", "renamed"))
+    saved("gpt-oss", published, hidden_size=64, intermediate_size=64)
+    weights = load_file(published / "model.safetensors")
+    for name in [name for name in weights if name.endswith(("gate_up_proj", "down_proj"))]:
+        n, n_in, n_out = weights.pop(name).shape
+        weights[f"{name}_blocks"] = torch.arange(n * n_out * n_in // 2).remainder(251).to(torch.uint8).view(
+            n, n_out, n_in // 32, 16)
+        weights[f"{name}_scales"] = torch.full((n, n_out, n_in // 32), 120, dtype=torch.uint8)
+    save_file(weights, published / "model.safetensors", {"format": "pt"})
+    values = json.loads((published / "config.json").read_text())
+    (published / "config.json").write_text(json.dumps(values | {"quantization_config": {"quant_method": "mxfp4"}}))
+    told = str(refusal(published))
+    command = told.partition('python -c "')[2].partition('"')[0].partition("T.from_pretrained")[0]
+    names = "name, new = 'openai/gpt-oss-20b', 'gpt-oss-20b-plain'"
+    for command_given, new in ((command, plain), (command.replace("save_original_format=False", ""), renamed)):
+        exec(command_given.replace(names, f"name, new = {str(published)!r}, {str(new)!r}"), {})
+    theirs = hf.AutoModelForCausalLM.from_pretrained(plain, dtype=torch.float32, attn_implementation="eager")
+    with torch.no_grad():
+        expected = theirs(ids(1, 9)).logits
+    assert relative_error(huggingface.from_pretrained(plain)[0](ids(1, 9)).logits, expected) < 1e-5
+    assert "under the names of quantised weights" in str(refusal(renamed)) and command in str(refusal(renamed))
 
 
 @pytest.mark.parametrize("bare", [False, True])
