@@ -6,7 +6,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from core.analysis import context
+from core.analysis import boolean_functions, context
+from core.analysis.boolean_functions import Family
 from core.analysis.statistics import mann_whitney
 from core.evaluation import confidence, losses
 from core.evaluation.confidence import Claim
@@ -202,3 +203,20 @@ def test_what_shuffled_words_still_get_right():
         for test in ("order", "carried") for reading in ("whole", "shuffled")}
     assert share["order", "shuffled"] > 0.75 * share["order", "whole"] and share["order", "whole"] > 0.75
     assert share["carried", "shuffled"] > 0.95
+
+
+@claims("limits.md", "A threshold never gives the function that is 1 when the number of ones is odd (Minsky and Papert "
+        "1969). For two bits three thresholds do; for three they do not.")
+@pytest.mark.parametrize("n, thresholds, networks, odd", [(2, 14, 16, 0b0110), (3, 104, 254, 0b10010110)])
+def test_thresholds_and_the_number_of_ones(n, thresholds, networks, odd):
+    """Weights of any size: 14 and 104 functions are all thresholds that there are (Muroga 1971). The third threshold
+    joins two by AND or OR, one of them or its contrary; it cannot say "one of the two".
+    """
+    ones = np.flatnonzero(boolean_functions.reached(Family("threshold", n, 4)).counts)
+    a, b = ones[:, None], ones[None]
+    of_three = set(np.concatenate([(a & b).ravel(), (a | b).ravel()]).tolist()) | set(ones.tolist())
+    assert set(((1 << (1 << n)) - 1 ^ ones).tolist()) == set(ones.tolist())     # contraries are among them
+    assert (len(ones), len(of_three)) == (thresholds, networks) and odd not in ones
+    assert (odd in of_three) == (n == 2)
+    found = boolean_functions.reached(Family("network", n, 2))          # as the page counts them
+    assert found.n_reached == (16 if n == 2 else 253) and bool(found.counts[odd]) == (n == 2)
