@@ -13,6 +13,7 @@ import torch
 from core.model.transformer import Transformer
 
 BATCH_TOKENS = 2048
+TIMES = 4               # that each token is exchanged
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ def bits_kept(d: int) -> int:
 
 
 @torch.inference_mode()
-def exchanged(model: Transformer, token_ids: Sequence[int], seed: int, n_times: int = 4) -> Exchange:
+def exchanged(model: Transformer, token_ids: Sequence[int], seed: int, n_times: int = TIMES) -> Exchange:
     """Exchanges every token in turn for n_times others of the same text, drawn by the seed; of a text with a single
     kind of token for its neighbours in the vocabulary.
     """

@@ -101,7 +101,7 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 def _title(page: Lesson, scene: Scene) -> str:
     found, i = scene.found, scene.least
-    return page.label("context_title", token=code(scene.tokens[i]), back=len(scene.ids) - 1 - i,
+    return page.label("context_title", times=context.TIMES, token=code(scene.tokens[i]), back=len(scene.ids) - 1 - i,
                       kl=readable(found.kl[i], 2), cosine=readable(found.cosine[i]), changed=int(found.changed[i]),
                       d=scene.run.model.config.d_model, most=readable(float(found.kl[1:].max())))
 
@@ -122,7 +122,7 @@ def _lines(page: Lesson, scene: Scene) -> list[tuple[str, str]]:
             (page.label("numbers_crossing"),
              rf"\frac{{{holds}}}{{\log_2 {config.vocab_size}}} = \frac{{{holds}}}{{{latex_operand(word)}}} = "
              rf"{latex_number(holds / word)}"),
-            (page.label("numbers_exchange", token=code(scene.tokens[i])),
+            (page.label("numbers_exchange", times=context.TIMES, token=code(scene.tokens[i])),
              rf"\mathrm{{KL}}(p \,\|\, q) = {latex_number(scene.found.kl[i])}, \qquad \cos = "
              rf"{latex_number(scene.found.cosine[i])}")]
 

@@ -176,25 +176,27 @@ def _lines(page: Lesson, run: Run, seen: Recitation, twin: Recitation) -> list[t
 
 
 def _capacity(page: Lesson, run: Run) -> list[tuple[str, str]]:
-    """The bits of the whole training text, as token ids and under the trained model, against the bits of the
-    parameters.
+    """The bits of the whole training text as token ids, against the bits of the parameters; of the different texts of
+    `stories`, each once, also the bits when compressed, and under the trained model.
     """
     stages = checkpoints.training_ends(run.model_name)
     if not stages:
         return []
     tokens, loss, config = sum(stage["tokens_seen"] for stage in stages), stages[-1]["training_loss"], run.model.config
-    ids, weights, left = tokens * math.log2(config.vocab_size), 16 * run.model.n_parameters, tokens * loss / math.log(2)
+    ids, weights = tokens * math.log2(config.vocab_size), 16 * run.model.n_parameters
     lines = [(page.label("numbers_ids", tokens=tokens),
              rf"{tokens} \cdot \log_2 {config.vocab_size} = {latex_number(ids / 1e6)} \cdot 10^6\ \text{{bits}}"),
             (page.label("numbers_weights"),
-             rf"16 \cdot {run.model.n_parameters} = {latex_number(weights / 1e6)} \cdot 10^6\ \text{{bits}}"),
-            (page.label("numbers_left", loss=plain_number(loss)),
-             rf"{tokens} \cdot \frac{{{loss}}}{{\ln 2}} = {latex_number(left / 1e6)} \cdot 10^6\ \text{{bits}}")]
+             rf"16 \cdot {run.model.n_parameters} = {latex_number(weights / 1e6)} \cdot 10^6\ \text{{bits}}")]
     if run.model_name == corpus_size.MODEL:
         packed = corpus_size.kept()
-        lines.append((page.label("numbers_packed", files=packed.files, tokens=packed.tokens),
-                      rf"8 \cdot {packed.lzma_bytes} = {latex_number(8e-6 * packed.lzma_bytes)} \cdot 10^6\ "
-                      r"\text{bits}"))
+        left = packed.tokens * loss / math.log(2)
+        lines += [(page.label("numbers_packed", files=packed.files, tokens=packed.tokens),
+                   rf"8 \cdot {packed.lzma_bytes} = {latex_number(8e-6 * packed.lzma_bytes)} \cdot 10^6\ "
+                   r"\text{bits}"),
+                  (page.label("numbers_left", loss=plain_number(loss)),
+                   rf"{packed.tokens} \cdot \frac{{{loss}}}{{\ln 2}} = {latex_number(left / 1e6)} \cdot 10^6\ "
+                   r"\text{bits}")]
     return lines
 
 

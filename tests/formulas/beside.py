@@ -75,7 +75,7 @@ _EACH = {
     "recurrence/copy": {SIZES: "numbers_chance numbers_sizes"},
     "recurrence/bottleneck": {SIZES: "numbers_vectors"},
     "limits/facts": {STEP: "numbers_said"},
-    "limits/memory": {SIZES: "numbers_ids numbers_weights numbers_left numbers_packed"},
+    "limits/memory": {SIZES: "numbers_ids numbers_weights numbers_packed numbers_left"},
     "limits/calibration": {STEP: "numbers_ece numbers_chance", EDGE: "numbers_log_loss numbers_gap"},
     "limits/inputs": {STEP: "numbers_gradient numbers_complete numbers_spearman numbers_slope "
                             "numbers_difference_of", EDGE: "numbers_replaced"},

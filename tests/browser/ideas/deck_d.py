@@ -231,8 +231,8 @@ def even_the_token_that_matters_least_leaves_a_trace(page: Page) -> None:
 @seen("D15")
 def the_parameters_hold_as_many_bits_as_the_text_compressed(page: Page) -> None:
     found = [re.search(r"= ([\d.{},]+) \\cdot 10\^6", formula) for formula in formulas(page)]
-    text, weights, left, packed = (float(re.sub(r"[{},]", "", one[1])) for one in found if one)
-    assert weights == pytest.approx(16e-6 * opening().model.n_parameters, abs=1e-3) and weights < left < text
+    text, weights, packed, left = (float(re.sub(r"[{},]", "", one[1])) for one in found if one)
+    assert weights == pytest.approx(16e-6 * opening().model.n_parameters, abs=1e-3) and left < weights < text
     assert packed == pytest.approx(weights, rel=0.1)
 
 

@@ -207,7 +207,7 @@ def test_what_is_recited_is_what_greedy_generation_writes(run: Run):
 
 def test_the_numbers_of_memory_hold(run: Run):
     at = open_at(view="memory", passage="choir", start="16")
-    recited, nats, kept, ids, weights, left, packed = formulas(at)
+    recited, nats, kept, ids, weights, packed, left = formulas(at)
     a, b, share = numbers_in(recited)
     assert a / b == pytest.approx(share, abs=1e-4)
     total, n, rate = numbers_in(nats)[-3:]
@@ -221,9 +221,9 @@ def test_the_numbers_of_memory_hold(run: Run):
     assert sum(stage["tokens_seen"] for stage in stages) == tokens > 250e6
     assert str(run.model.n_parameters) in weights and checkpoints.training_ends("nobody") == ()
     assert numbers_in(packed)[1:3] == [11255728, pytest.approx(8 * 11.255728, abs=1e-4)]
-    again, loss, _, bits, *_ = numbers_in(left)
-    assert (again == tokens and loss == stages[-1]["training_loss"]
-            and tokens * loss / math.log(2) / 1e6 == pytest.approx(bits, abs=1e-3))
+    once, loss, _, bits, *_ = numbers_in(left)                        # of the same texts, so without repeats
+    assert (once == 13_752_939 < tokens / 18 and loss == stages[-1]["training_loss"]
+            and once * loss / math.log(2) / 1e6 == pytest.approx(bits, abs=1e-3))
 
 
 @pytest.mark.parametrize("name", ["lodger", "soup"])
