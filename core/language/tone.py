@@ -33,13 +33,14 @@ class Continuation:
 
 @functools.cache
 def sets() -> dict[str, list[str]]:
-    """The beginnings of each tone, pair by pair, and the words that count as "angry"."""
+    """The beginnings of each tone, pair by pair, the words that count as "angry", and "harmless" uses of them."""
     return read_json(DATA / "tone.json")
 
 
 def angry_words(text: str) -> tuple[str, ...]:
-    """The angry words in a text, as whole words."""
-    return tuple(word for word in sets()["angry"] if re.search(rf"\b{word}\b", text.lower()))
+    """The angry words in a text, as whole words, where they are meant so."""
+    meant = re.sub(rf"\b({'|'.join(sets()['harmless'])})\b", "", text.lower())
+    return tuple(word for word in sets()["angry"] if re.search(rf"\b{word}\b", meant))
 
 
 @torch.no_grad()

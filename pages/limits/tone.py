@@ -7,6 +7,7 @@ import streamlit as st
 
 from core.analysis.statistics import Z_95, Proportion
 from core.app.base.markdown import escaped
+from core.app.classroom.rude import is_fit
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
 from core.app.frame import Lesson, Question, Reading
@@ -63,10 +64,12 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def _examples(page: Lesson, found: list[Continuation]) -> pd.DataFrame:
-    """Some continuations of each tone, those with an angry word first; a table reads Markdown in its cells."""
+    """Some continuations of each tone that may stand before a class, those with an angry word first; a table reads
+    Markdown in its cells.
+    """
     rows = []
     for name in TONES:
-        ordered = sorted((one for one in found if one.tone == name), key=lambda one: not one.angry)
+        ordered = sorted((one for one in found if one.tone == name and is_fit(one.text)), key=lambda one: not one.angry)
         rows += [(page.label(f"tone_{name}"), escaped(one.beginning), escaped(one.text.strip()),
                   ", ".join(one.angry) or "–") for one in ordered[:EXAMPLES]]
     return page.table(rows, "tone", "beginning", "continuation", "angry").set_index(page.label("column_tone"))

@@ -1,6 +1,7 @@
 """The words of a class that a wall shows before a teacher has looked at them: plain English ones that can hurt nobody.
 Rude ones wait at the end of the teacher's list, and are not ticked with the others. The teacher decides all the same:
-no list knows every language, nor what is meant.
+no list knows every language, nor what is meant. What a model wrote by itself is shown without being asked for only if
+no word of it is rude or violent.
 """
 import functools
 import re
@@ -16,9 +17,16 @@ def is_rude(written: str) -> bool:
     >>> [is_rude(written) for written in ("Shit", "sh1ts!", "class", "Scunthorpe", "ice cream")]
     [True, True, False, False, False]
     """
-    words = re.findall(r"[^\W\d_]+", written.casefold().rstrip("!?.").translate(_FOR_LETTERS))
-    rude = _list("rude_words")
-    return any(word in rude or word.removesuffix("s") in rude for word in words)
+    return _any_on("rude_words", written.casefold().rstrip("!?.").translate(_FOR_LETTERS))
+
+
+def is_fit(written: str) -> bool:
+    """Whether a text of a model may stand before a class: no word is on the list of rude or of violent ones.
+
+    >>> [is_fit(written) for written in ("A warm knot.", "Stupid toys!", "I want you to smash my head.")]
+    [True, False, False]
+    """
+    return not (is_rude(written) or _any_on("violent_words", written.casefold()))
 
 
 def is_plain(written: str) -> bool:
@@ -28,6 +36,11 @@ def is_plain(written: str) -> bool:
     [True, True, False, False, False, False, False]
     """
     return written.casefold().strip() in _list("plain_words")
+
+
+def _any_on(name: str, written: str) -> bool:
+    words, listed = re.findall(r"[^\W\d_]+", written), _list(name)
+    return any(word in listed or word.removesuffix("s") in listed for word in words)
 
 
 @functools.cache

@@ -11,6 +11,12 @@ def test_angry_words_are_whole_words():
     assert tone.angry_words("Go away, you are mean!") == ("mean", "go away")
 
 
+@pytest.mark.parametrize("calm", ["Stop! I'm here.", "I didn't mean to disturb you.", "It's just a silly toy.",
+                                  "Ben felt bad.", "Ben shouted with joy."])
+def test_words_that_are_angry_only_sometimes_do_not_count(calm: str):
+    assert tone.angry_words(calm) == ()
+
+
 def test_the_beginnings_come_in_pairs_and_none_is_angry_itself_where_it_is_calm():
     sets = tone.sets()
     assert len(sets["calm"]) == len(sets["rude"]) >= 6 and not any(map(tone.angry_words, sets["calm"]))
@@ -21,13 +27,13 @@ def test_the_beginnings_come_in_pairs_and_none_is_angry_itself_where_it_is_calm(
 def test_more_continuations_are_angry_after_a_rude_beginning():
     shared = cache.shared_model("stories", "cpu")
     found = [one for name in tone.TONES
-             for one in tone.continuations(shared.model, shared.tokenizer, name, range(6), 4, 16, seed=2)]
-    assert len(found) == 48
+             for one in tone.continuations(shared.model, shared.tokenizer, name, range(6), 8, 24, seed=2)]
+    assert len(found) == 96
     calm, rude = (tone.share(found, name) for name in tone.TONES)
-    assert calm.n == rude.n == 24 and rude.share > calm.share
+    assert calm.n == rude.n == 48 and rude.share > calm.share
     by_hand = sum(any(f" {word}" in f" {one.text.lower()}" for word in tone.sets()["angry"])
                   for one in found if one.tone == "rude")
-    assert abs(by_hand - rude.right) <= 2 and rude.share == pytest.approx(rude.right / 24)
+    assert abs(by_hand - rude.right) <= 2 and rude.share == pytest.approx(rude.right / 48)
 
 
 def test_a_beginning_is_continued_in_the_same_way_whichever_others_are():

@@ -6,6 +6,7 @@ import math
 import pytest
 
 from core.app.base import prose
+from core.app.classroom.rude import is_fit
 from core.language import tone
 from core.language.tone import Continuation
 from pages.limits import tone as tone_view
@@ -33,6 +34,13 @@ def test_the_shares_and_their_intervals_are_counted_again():
     answer(at, "tone", 0 if ends[0][1] < ends[1][0] else 1)
     words = prose.load("limits")
     assert any(words.label("tone_apart" if ends[0][1] < ends[1][0] else "tone_near") in m.value for m in at.markdown)
+
+
+@pytest.mark.parametrize("seed", ["1", "2", "3"])
+def test_no_example_is_rude_or_violent(seed: str):
+    at = open_at(view="words", span="tone", seed=seed)
+    assert fine(at) and len(at.table[0].value) == 4
+    assert all(map(is_fit, at.table[0].value.to_numpy()[:, 1]))
 
 
 def test_what_the_model_writes_is_shown_as_text(monkeypatch: pytest.MonkeyPatch):
