@@ -129,7 +129,7 @@ def _model_says(page: Lesson, run: Run, heads: tuple[HeadScaling, ...]) -> str:
         return page.label("scaling_short")
     measures = {name: readable(getattr(heads[chosen.layer], measure)[chosen.head])
                 for name, measure in zip(("variance", *KINDS), HEAD_MEASURES)}
-    return page.label("scaling_model", head=head_name(chosen.layer, chosen.head), d=run.model.config.d_k,
+    return page.label("line_scaling_model", head=head_name(chosen.layer, chosen.head), d=run.model.config.d_k,
                       **measures)
 
 

@@ -5,6 +5,7 @@ import itertools
 import re
 
 from core.app.base import catalogue, tables
+from core.app.base.markdown import unmarked
 from core.app.frame import Lesson, class_plan, views
 from pages.course.pictures import picture
 from pages.course.shared import SETTINGS
@@ -18,8 +19,8 @@ def draw(page: Lesson) -> None:
     deck = views.choice(SETTINGS, page, "deck")
     ideas = [idea for idea in tables.ideas() if idea.deck == deck]
     parts = [{"name": name,
-              "ideas": [{"id": idea.id, "idea": idea.idea, "seen": idea.seen, "where": tables.name_of(idea.place)}
-                        for idea in of]}
+              "ideas": [{"id": idea.id, "idea": idea.idea, "seen": unmarked(idea.seen),
+                         "where": tables.name_of(idea.place)} for idea in of]}
              for name, of in itertools.groupby(ideas, key=lambda idea: idea.part)]
     plan = class_plan.plans()[deck]
     steps = [{"name": step.title, "from": start, "minutes": step.minutes}
@@ -33,10 +34,10 @@ def draw(page: Lesson) -> None:
 
 def questions(page: Lesson, deck: str) -> list[dict]:
     """The lecture's summary as questions, each with the idea, by its id, whose picture answers it."""
-    return [{"id": idea, "ask": ask} for idea, ask in _QUESTION.findall(page.text(f"questions_{deck}"))]
+    return [{"id": idea, "ask": unmarked(ask)} for idea, ask in _QUESTION.findall(page.text(f"questions_{deck}"))]
 
 
 def reading(page: Lesson, deck: str) -> list[dict]:
     """What to read: title, address, and what it is good for."""
-    return [{"title": title, "url": url, "why": why} for title, url, why in
+    return [{"title": title, "url": url, "why": unmarked(why)} for title, url, why in
             _READING.findall(page.text(f"reading_{deck}"))]

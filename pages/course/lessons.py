@@ -1,5 +1,6 @@
 """The lessons in order, each with its duration and goals, what the reader predicted in it, and a mark if it is done."""
 from core.app.base import catalogue, prose
+from core.app.base.markdown import unmarked
 from core.app.frame import Lesson, prediction
 from pages.course.pictures import picture
 
@@ -18,6 +19,6 @@ def draw(page: Lesson) -> None:
                      "section": app.label(f"section_{existing[entry.id].section}"),
                      "minutes": entry.settings["minutes"], "sentence": lesson.section("sentence"),
                      "questions": [asked.id for asked in lesson.entries("before")],
-                     "goals": [line.removeprefix("- ") for line in entry.look.splitlines()]})
+                     "goals": [unmarked(line.removeprefix("- ")) for line in entry.look.splitlines()]})
     picture(page, "lessons", {"lessons": rows}, places)
     prediction.offer_switch(app)

@@ -95,8 +95,8 @@ def draw(page: Lesson, run: Run) -> Reading:
     of_few = [page.label("cipher_few", n=_candidates(run), all=cipher.N_CANDIDATES)] if few else []
     page.note(" ".join([page.label(f"cipher_note_{by}"), *of_few]))
     key = walk.keys[-1]
-    title = (page.label("cipher_title_unknown", by=page.label(f"by_{by}")) if task.truth is None
-             else page.label("cipher_title", by=page.label(f"by_{by}"), right=right(task, key), n=task.n_letters))
+    title = (page.label("headline_cipher_unknown", by=page.label(f"by_{by}")) if task.truth is None
+             else page.label("headline_cipher", by=page.label(f"by_{by}"), right=right(task, key), n=task.n_letters))
     return Reading(_lines(page, task, key, by), _question(page, task) if whole else None,
                    [cipher.by_frequency, cipher.search, cipher.repairs],
                    {"readings.csv": lambda: _readings(page, task, walk),

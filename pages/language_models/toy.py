@@ -5,7 +5,7 @@ import math
 import pandas as pd
 import streamlit as st
 
-from core.app.base.markdown import code
+from core.app.base.markdown import code, unmarked
 from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
@@ -72,7 +72,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     table = toy_model.with_entry(TABLE, before, word, p)
     title = page.label("toy_twin", first=named(written[0]),
                        p=readable(math.prod(toy_model.factors(table, toy_model.ids_of(written[0])))))
-    header = page.header("toy", twin=title) | {
+    header = page.header("toy", twin=unmarked(title)) | {
         "words": WORDS, "table": TABLE.tolist(), "text_ids": text, "sentences": [toy_model.ids_of(s) for s in written],
         "training": said(page).replace("`", ""), "settings": {"before": before, "next": word, "p": p}}
     _picture(header, key=f"{PREFIX}toy", on_settings=lambda told: keep(toy_before=told["before"], toy_next=told["next"],

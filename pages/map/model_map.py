@@ -48,7 +48,7 @@ def _lesson(entry: catalogue.Entry) -> dict:
               "core": view in entry.core} for view in entry.views]
     return {"id": entry.id, "name": tables.entry_name(entry), "part": TIES[entry.id], "views": views,
             "section": prose.load("app").label(f"section_{entry.section}"),
-            "says": unmarked(words.section("sentence") if views else words.about("")).replace("*", "")}
+            "says": unmarked(words.section("sentence") if views else words.about(""))}
 
 
 def _id(entry: catalogue.Entry, view: str) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import pandas as pd
 import streamlit as st
 
-from core.app.base.markdown import code
+from core.app.base.markdown import code, unmarked
 from core.app.compute import cache
 from core.app.frame import Lesson, Options, Prediction, Reading, Truth
 from core.app.state import Run
@@ -80,7 +80,7 @@ def word_of(pruning: Pruning) -> str:
 def message(page: Lesson, pruning: Pruning) -> dict:
     """The message to pruning.js."""
     word = word_of(pruning)
-    return page.header("unigram", twin=sentence(page, pruning)) | {
+    return page.header("unigram", twin=unmarked(sentence(page, pruning))) | {
         "identity": pruning.text, "word": word, "letters": [visible(character) for character in word],
         "piece": read("piece"), "rounds": [_entry(pruning, one, word) for one in pruning.rounds],
         "settings": {"step": read("round")}}

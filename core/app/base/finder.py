@@ -91,7 +91,7 @@ def _pages() -> Iterator[Found]:
 
 
 def _plain(written: str) -> str:
-    return unmarked(written).replace("*", "").replace("$", "")
+    return unmarked(written).replace("$", "")
 
 
 def _view(entry: catalogue.Entry, view: str) -> Found:

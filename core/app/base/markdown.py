@@ -10,7 +10,7 @@ JOINER = "\u2060"      # no sign and no width: it parts what would be read as on
 # :material/home: and :streamlit: pictures, -> and its kind arrows.
 _MADE_LATER = re.compile(r"(?<=:)(?=[\w/])|(?<=@)(?=\S)|(?<=www)(?=\.)|(?<=[-<>~=])(?=[-<>=])", re.IGNORECASE)
 _ICON = re.compile(r"(?<=:)(?=material)")      # which Streamlit looks for before anything else, in code too
-_MARKS = re.compile(r"`([^`]*)`|\\([^a-zA-Z0-9\s])|\*\*|`")
+_MARKS = re.compile(r"`([^`]*)`|\\([^a-zA-Z0-9\s])|\*+(?=\S)|(?<=\S)\*+|`")
 _FOLDERS = re.compile(r"(?<![\w:/.~])~?/(?:[^\s/:'\"]+/)+")        # of a path, and not of an address like https://…
 _FORMULA = re.compile(r"\$([^$]+)\$")
 _SIGNS = ((r"\\sqrt\{([^{}]*)\}", r"√\1"), (r"\^\{?\\mathsf\{? ?T\}?\}?", "ᵀ"), (r"\^\{-1\}", "⁻¹"), (r"\\cdot", "·"),
@@ -44,8 +44,8 @@ def code(token: str) -> str:
 def unmarked(sentence: str) -> str:
     """A sentence of Markdown as it is spoken: without its marks, its code and what was escaped as they are.
 
-    >>> unmarked(f"**The** token {code('a_b')} of {escaped('*x*')}")
-    'The token a_b of *x*'
+    >>> unmarked(f"**The** *token* {code('a_b')} of {escaped('*x*')}, 2 * 3")
+    'The token a_b of *x*, 2 * 3'
     """
     return _MARKS.sub(lambda found: found[1] or found[2] or "", sentence.replace(JOINER, ""))
 
