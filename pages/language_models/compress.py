@@ -93,6 +93,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     _picture(header, key=f"{PREFIX}coder", on_settings=lambda settings: keep(coded=settings["step"]))
     notes = [page.label("compress_back" if whole else "compress_lost", n=len(coding.token_ids),
                         text=named(data.decode(errors="replace")[-40:]))]
+    notes += _floor(page, run, coding)
     notes += [page.label("compress_cut", n=len(coding.token_ids))] if data != encodable(text).encode() else []
     page.note(" ".join(notes))
     return Reading(_lines(page, run, coding, header["settings"]["step"]), _question(page, run, coding),
@@ -114,6 +115,21 @@ def _step(coding: Coding) -> int:
 def share(step: CodedToken) -> float:
     """The width of the token's interval as a share of the interval before it: its probability in the coder."""
     return (step.end - step.start) / step.total
+
+
+def _floor(page: Lesson, run: Run, coding: Coding) -> list[str]:
+    """The token that the coder's floor makes cheapest, if any by a bit or more."""
+    least = max(coding.steps, key=_spared)
+    if _spared(least) < 1:
+        return []
+    return [page.label("compress_floor", token=named(run.tokenizer.visible(least.token_id)),
+                       bits=plain_number(-math.log2(share(least)), 1),
+                       ideal=plain_number(-least.log_prob / math.log(2), 1))]
+
+
+def _spared(step: CodedToken) -> float:
+    """The bits by which a token takes less than −log₂ p, since the coder gives none a smaller share."""
+    return math.log2(share(step)) - step.log_prob / math.log(2)
 
 
 def _compared(page: Lesson, coding: Coding, data: bytes) -> list[dict]:

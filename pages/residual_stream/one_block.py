@@ -160,7 +160,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     title = _title(page, scene, rows, changes)
     # row by row, and in it token by token
     values = np.concatenate([to_numpy(row.values[i]) for row in rows for i in scene.shown]).astype(np.float32)
-    _picture({"rows": _rows(page, scene, rows, changes), "tokens": [run.tokens[i] for i in scene.shown],
+    _picture({"rows": _rows(page, scene, rows, changes), "tokens": _heads(page, scene),
               "text": page.labels("blocks"), "scale": reader.scale(),
               "widths": [row.values.shape[-1] for row in rows]},
              key=f"{PREFIX}block", on_settings=lambda _: None, arrays={"values": values})
@@ -226,6 +226,14 @@ def _changed(page: Lesson, changes: list[float]) -> list[str]:
     """
     return [page.label("block_same") if change == 0 else page.label("block_changed", change=readable(change, 2))
             for change in changes]
+
+
+def _heads(page: Lesson, scene: Scene) -> list[str]:
+    """What stands over the columns: the tokens, and for which one another was exchanged."""
+    heads = [scene.run.tokens[i] for i in scene.shown]
+    if scene.exchange != "none" and scene.beside is not None:
+        heads[1] = page.label("block_exchanged", other=heads[1], source=scene.run.tokens[scene.source])
+    return heads
 
 
 def _table(scene: Scene, rows: tuple[one_block.Row, ...], names: list[str]) -> pd.DataFrame:

@@ -46,9 +46,9 @@ def examples(page: Lesson, run: Run) -> list[str]:
 
 def methods(page: Lesson, run: Run) -> list[Method]:
     """The methods of the table in order: the simplest, the tokenizers of the loaded model and of other models, and the
-    two learned from the reader's text.
+    two learned from the picked text.
     """
-    models = learned.learned(texts.text_of(page, run)[0])
+    models, source = learned.learned(texts.text_of(page, run)[0]), page.label(f"learned_{texts.name_of(run)}")
     size = learned.picked_size(models)
     unigram, alphabet = models.unigram(size), frozenset(models.bpe.alphabet)
     bpe_cut, unigram_cut = (functools.cache(lambda word: models.bpe.cut(word, models.n_merges(size))),
@@ -60,9 +60,10 @@ def methods(page: Lesson, run: Run) -> list[Method]:
         *(Method(page.label("method_model", method=method_name(page, tokenizer), name=name), tokenizer.vocab_size,
                  lambda text, by=tokenizer: [by.visible(i) for i in by.encode(text)])
           for name, tokenizer in tokenizers_of(run)),
-        Method(page.label("method_bpe"), size, lambda text: [visible(piece) for word in segmentation.words_of(text)
-                                                             for piece in bpe_cut(word)], alphabet),
-        Method(page.label("method_unigram"), len(unigram.log_p),
+        Method(page.label("method_bpe", text=source), size,
+               lambda text: [visible(piece) for word in segmentation.words_of(text) for piece in bpe_cut(word)],
+               alphabet),
+        Method(page.label("method_unigram", text=source), len(unigram.log_p),
                lambda text: [visible(piece) for word in segmentation.words_of(text) for piece in unigram_cut(word)],
                alphabet),
     ]

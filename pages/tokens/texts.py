@@ -12,11 +12,17 @@ QUOTED = 34                 # characters of the text in a question
 
 def text_of(page: Lesson, run: Run, setting: str = "source") -> tuple[str, bool]:
     """The text to learn from, and whether it is the prompt. An empty prompt is replaced by the setting's default."""
-    picked, prompt = read(setting), prompts.clean_prompt(run.text)
-    if picked == "prompt" and prompt:
-        return prompt[:MOST_CHARACTERS], True
-    name = SETTINGS.each[setting].default if picked == "prompt" else picked
+    name = name_of(run, setting)
+    if name == "prompt":
+        return prompts.clean_prompt(run.text)[:MOST_CHARACTERS], True
     return page.text("textbook" if name == "textbook" else "training"), False
+
+
+def name_of(run: Run, setting: str = "source") -> str:
+    """Which text is learned from: "prompt", "example" or "textbook"."""
+    picked = read(setting)
+    empty = picked == "prompt" and not prompts.clean_prompt(run.text)
+    return SETTINGS.each[setting].default if empty else picked
 
 
 def draw_choice(page: Lesson, run: Run, setting: str = "source") -> str:

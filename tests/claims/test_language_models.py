@@ -76,8 +76,8 @@ def test_most_letters_are_found_at_once():
 
 
 @shows("D31")
-@claims("language_models.md", "The model has read millions of words, and its parameters, nearly six million in "
-        "`stories`, are not counted in these bits. On texts unlike its stories `stories` loses most of its lead: try "
+@claims("language_models.md", "What a model has read and its parameters, nearly six million in `stories`, are "
+        "not counted in these bits. On texts unlike its stories `stories` loses most of its lead: try "
         "one.",
         "Where the interval is a thin line, the model is surprised, and the token takes many bits. A story shrinks to "
         "a fraction of its size; of this text about half is left, and gzip makes it longer.",

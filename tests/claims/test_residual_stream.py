@@ -84,7 +84,7 @@ def test_a_neuron_that_can_be_read():
     assert {"·knee", "·shoulder", "·couch"} <= {there.tokenizer.visible(int(i)) for i in added.topk(6).indices}
 
 
-@claims("residual_stream.md", "The feed-forward parts hold about two thirds of the weights of the blocks.",
+@claims("residual_stream.md", "With $d_\\text{ff} = 4 d$ they hold about two thirds of a block's weights.",
         "after a few blocks all tokens carry nearly the same vector.",
         "The lectures take ReLU for f, max(0, z); `stories` uses GELU, a smooth curve close to it.",
         "In a model such as `stories` the norms stand before each part (*pre-norm*)")
@@ -92,6 +92,7 @@ def test_what_feed_forward_holds_and_the_path_keeps():
     model = run("a").model
     assert model.config.activation == "gelu" and model.config.norm_placement == "pre"
     fed = sum(p.numel() for block in model.blocks for name, p in block.named_parameters() if name[1:] in ("_1", "_2"))
+    assert model.config.d_ff == 4 * model.config.d_model
     assert 0.62 < fed / sum(p.numel() for block in model.blocks for p in block.parameters()) < 0.7
     without = run("The cat sat on the mat. The dog sat on the").trace_with(Intervention(residual=False))
     assert float(stream_and_heads.mean_pairwise_cosine(without.resid_final)) > 0.95

@@ -36,7 +36,8 @@ def facts(config: ModelConfig, tokenizer: Tokenizer) -> dict[str, bool]:
         "unshifted": config.norm == "layernorm" and not config.norm_bias, "ungained": not config.norm_gain,
         "scaled_logits": config.logit_scale != 1,
         "experts": config.n_experts > 0, "text_alone": config.text_alone,
-        "gated": config.gated, "untied": not config.tied_embeddings, "unembedding_bias": config.unembedding_bias}
+        "gated": config.gated, "bare_mlp": not config.mlp_bias,
+        "untied": not config.tied_embeddings, "unembedding_bias": config.unembedding_bias}
 
 
 def bases(config: ModelConfig) -> list[float]:

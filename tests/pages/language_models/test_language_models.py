@@ -371,3 +371,14 @@ def test_solved_examples_come_before_and_are_not_asked():
     assert labels == ["A", "B", "A", "B"]
     assert {exercise.prompt for exercise in exercises.pool("questions")}.isdisjoint(
         exercise.prompt for exercise in teaching_text.fact_questions(taught=False))
+
+
+def test_what_the_coders_floor_spares_is_said():
+    """Both numbers are drawn beside each other: an end that surprises takes 24 bits and no more."""
+    found = {prompt: [m.value for m in at.caption if "No token gets less" in m.value]
+             for prompt in ("Lily lost her red ball. She looked for the", "The roof is")
+             for at in [open_at(view="compress", prompt=prompt)]}
+    run = read(cache.shared_model("stories", "cpu"), "Lily lost her red ball. She looked for the")
+    ideal = -float(run.trace.logits[-1].double().log_softmax(-1)[run.tokenizer.end_of_text]) / math.log(2)
+    said, unsaid = found.values()
+    assert unsaid == [] and len(said) == 1 and f"takes 24.0 bits where −log₂ p is {ideal:.1f}" in said[0]

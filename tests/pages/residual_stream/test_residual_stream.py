@@ -162,7 +162,8 @@ def test_the_rows_of_a_block_are_given_for_two_tokens_and_say_what_an_exchange_c
     sizes, rows = [256] * 8, np.split(arrays["values"], np.cumsum(np.repeat(header["widths"], 2))[:-1])
     sizes[[row["kind"] for row in header["rows"]].index("hidden")] = 1024
     assert header["widths"] == sizes and ("sum" in [row["kind"] for row in header["rows"]]) is (order == "post")
-    assert header["tokens"] == [loaded().tokenizer.visible(int(ids[i])) for i in (-1, 3)]
+    one, other, end = (loaded().tokenizer.visible(int(ids[i])) for i in (-1, 3, 0))
+    assert header["tokens"] == [one, other if exchange == "none" else f"{other} → {end}"]
     by_kind = {row["kind"]: rows[2 * k] for k, row in enumerate(header["rows"])}
     if order == "pre" and exchange == "none":
         block = model(ids).blocks[1]

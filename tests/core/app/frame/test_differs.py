@@ -38,3 +38,9 @@ def test_shares_are_spoken_of_where_there_are_shares():
     assert "share" in said("residual_stream", "contributions", **post)
     assert "norms every sum" in said("residual_stream", "norms", **post)
     assert "share" not in said("residual_stream", "norms", **post)
+
+
+@pytest.mark.parametrize("view", ["mlp", "block"])
+def test_a_feed_forward_part_without_biases_is_told(view: str):
+    assert "no biases" in said("residual_stream", view, mlp_bias=False)
+    assert "no biases" not in said("residual_stream", view)
