@@ -16,7 +16,7 @@ from core.app.frame.views import choice as choose
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.cost import counting
-from core.figures.numbers import grouped, latex_number, readable, superscript
+from core.figures.numbers import grouped, latex_number, power_of_ten, readable, superscript
 from core.learning import kepler
 from core.model.presets import PRESETS
 from pages.limits import charts as figures
@@ -24,6 +24,7 @@ from pages.limits.shared import PREFIX, SETTINGS, attached, keep, read, show
 
 LARGEST_P = 22                                  # bits of θ that are run one by one
 MEASURED, NOISE, SEED = 24, 1.0, 0              # of Mars, for the four structures; minutes of arc
+WHOLE_TURN = 360 * 60                           # minutes of arc
 BITS_OF_A_NUMBER = 16                           # of a parameter of a transformer
 TOKENS = (1, 2, 3, 4)                           # that a transformer reads, for its places in the plane
 # All functions of n bits, those that the family reaches shaded; one can be picked. Below, the bits of one of them.
@@ -215,8 +216,13 @@ def _kepler(page: Lesson) -> pd.DataFrame:
         return [(fit.structure, fit.numbers.shape[1], fit.train[-1], fit.test[-1]) for fit in made]
 
     rows = growing_results.made(("four structures", MEASURED, NOISE, SEED), fits, lambda _: 1_000)
-    return page.table([(page.label(f"structure_of_{name}"), n, f"{readable(train)}′", f"{readable(test)}′")
+    return page.table([(page.label(f"structure_of_{name}"), n, _minutes(train), _minutes(test))
                        for name, n, train, test in rows], "law", "free", "fitted", "later")
+
+
+def _minutes(error: float) -> str:
+    """An error in minutes of arc; one beyond all angles as a power of ten, since no further digit is right."""
+    return f"{readable(error) if error < WHOLE_TURN else power_of_ten(round(math.log10(error)))}′"
 
 
 def _table(page: Lesson, scene: Scene) -> pd.DataFrame:

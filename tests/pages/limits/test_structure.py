@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 
 import pytest
 
@@ -46,3 +47,9 @@ def test_the_verdict_follows_from_zeta(n, exponent, kind):
     assert len(said) == 1 and part in said[0]
     if exponent < n:
         assert str(2 ** n - 2 ** exponent) in formulas(at)[-1].replace("{,}", "").replace(",", "")
+
+
+def test_errors_have_no_more_digits_than_they_carry():
+    cells = [str(cell) for table in (*open_at(view="structure").table, *open_at(view="structure").dataframe)
+             for cell in table.value.to_numpy().ravel() if str(cell).endswith("′")]
+    assert len(cells) == 8 and max(len(re.sub(r"\D", "", cell)) for cell in cells) <= 4
