@@ -2,7 +2,9 @@
 // empty. The vectors are the model's own float32; all numbers that follow from them are computed here in float64, as in
 // core/analysis/attention_steps.py.
 import { unpack } from "../../core/components/lib/bytes.js";
-import { hatch, line, matrixPicture, placePicture, stroke, Surface, write } from "../../core/components/lib/canvas.js";
+import {
+  deepest, hatch, line, matrixPicture, placePicture, stroke, Surface, write,
+} from "../../core/components/lib/canvas.js";
 import { button, chip, fill, make, marked, setRange, unmarked } from "../../core/components/lib/dom.js";
 import { Instrument } from "../../core/components/lib/instrument.js";
 import { liveAsker } from "../../core/components/lib/live.js";
@@ -99,7 +101,7 @@ class Steps extends Instrument {
     const now = this.levels[this.level], written = simple ? null : data.written;
     for (const item of items) Object.assign(item, { token: this.tokens[item.r], k: now.K[item.r] });
     const vectors = simple ? data.stream : data.X;
-    const reaches = { X: reach(vectors), qk: simple ? 1 : Math.max(reach(now.q), ...now.K.map(reach)),
+    const reaches = { X: deepest(vectors), qk: simple ? 1 : Math.max(reach(now.q), ...now.K.map(reach)),
       v: reach(simple ? vectors : data.V), av: reach([...out, ...items.map((item) => reach(item.AV))]),
       written: reach(written ?? []) };
     Object.assign(this, numbers, { simple, written, reaches });

@@ -29,12 +29,13 @@ def strongest(activations: np.ndarray, columns: int) -> np.ndarray:
     return np.maximum.reduceat(activations, np.arange(0, m, width), axis=-1)
 
 
-def quantised(values: np.ndarray) -> tuple[np.ndarray, float]:
+def quantised(values: np.ndarray) -> tuple[np.ndarray, float | list[float]]:
     """Signed values as bytes, value ≈ (byte − 128) / 127 · scale with scale = max |value|: float -> uint8 of the
-    same shape, scale.
+    same shape, scale; of values (L, N, m) a scale for each of the L blocks.
     """
-    scale = float(np.abs(values).max()) or 1.0
-    return (np.rint(values / scale * 127) + 128).astype(np.uint8), scale
+    scales = np.abs(values).max(axis=(-2, -1), keepdims=True)
+    scales = np.where(scales > 0, scales, 1.0)
+    return (np.rint(values / scales * 127) + 128).astype(np.uint8), scales.squeeze((-2, -1)).tolist()
 
 
 def pass_arrays(trace: Trace) -> tuple[dict, dict[str, np.ndarray]]:
@@ -60,8 +61,8 @@ def pass_arrays(trace: Trace) -> tuple[dict, dict[str, np.ndarray]]:
              "exact": n <= most_cells(config.n_layers * config.n_heads, EXACT_TOKENS), "long": n > EXACT_TOKENS}
     scales, arrays = {}, {}
     for name, values in images.items():
-        scales[name] = float(np.abs(values).max()) or 1.0
-        arrays[name] = values.astype(np.float32) if sizes["exact"] else quantised(values)[0]
+        packed, scales[name] = quantised(values)
+        arrays[name] = values.astype(np.float32) if sizes["exact"] else packed
     pattern_sizes, patterns = pattern_arrays(trace, sizes["exact"])
     return sizes | pattern_sizes | {"scales": scales}, arrays | patterns | norm_arrays(trace)
 

@@ -1,6 +1,6 @@
 // The still picture: strips of numbers (E, P, X, h and the feed-forward activations), the heads' patterns, and the
 // residual stream as violet bands.
-import { sharpen } from "../../core/components/lib/canvas.js";
+import { deepest, sharpen } from "../../core/components/lib/canvas.js";
 import { cellsOf, paintCells, partsOf } from "../../core/components/lib/pattern.js";
 import { middle } from "./layout.js";
 
@@ -18,9 +18,10 @@ function valuesOf(map, name) {
     : decoded(map[name], map.scales[name]));
 }
 
-function decoded(bytes, scale) {
-  const values = Float64Array.from({ length: 256 }, (_, byte) => ((byte - 128) / 127) * scale);
-  return new Float32Array(bytes).map((byte) => values[byte]);
+// scales: one for all bytes, or one for each of as many equal parts.
+function decoded(bytes, scales) {
+  const each = [scales].flat(), part = bytes.length / each.length;
+  return new Float32Array(bytes).map((byte, k) => ((byte - 128) / 127) * each[Math.floor(k / part)]);
 }
 
 function sumOf(map) {
@@ -43,25 +44,20 @@ export function strongestColumn(map, { name, base, columns }, row, bin, bins) {
   return furthest(valuesOf(map, name), start + edges[bin], start + edges[bin + 1]) - start;
 }
 
-// The size of the deepest colour: 99 of 100 values are within it, the rest take the same colour.
-function limitOf(values) {
-  const step = Math.max(1, Math.floor(values.length / 4000)), count = Math.ceil(values.length / step);
-  const sizes = new Float32Array(count).map((_, k) => Math.abs(values[k * step])).sort();
-  return sizes[Math.floor(count * 0.99)] || sizes[count - 1] || 1;
-}
-
-// The function that colours the numbers of a strip; the scale of activations begins at zero.
-function colouring(map, name) {
+// The function that colours the numbers of a strip. The scale of activations begins at zero, and each block has its
+// own: in models of others a few neurons of one block are hundreds of times as large as all those of the rest.
+function colouring(map, { name, base, columns }) {
   // E, P and their sum share a scale, unless a norm makes X of the sum
   const source = ["E", "P"].includes(name) && !map.X ? "X" : name, least = name === "mlp" ? 0 : -1;
-  const limit = (map.limits[source] ??= limitOf(valuesOf(map, source))), table = map.theme.table(least ? "div" : "seq");
+  const of = () => valuesOf(map, source).subarray(base * columns, (base + map.n) * columns);
+  const limit = (map.limits[`${source} ${base}`] ??= deepest(of())), table = map.theme.table(least ? "div" : "seq");
   return (value) => table[Math.round((255 * (Math.max(least, Math.min(1, value / limit)) - least)) / (1 - least))];
 }
 
 // Rows are between the edges, columns are binned to device pixels, and a line in the page's colour separates rows that
 // are tall enough.
 function paintStrip(map, place) {
-  const { ratio, context, theme } = map, { x, w, edges, base, columns, name } = place, colourOf = colouring(map, name);
+  const { ratio, context, theme } = map, { x, w, edges, base, columns, name } = place, colourOf = colouring(map, place);
   const width = Math.round(w * ratio), bins = Math.min(columns, width), top = Math.round(edges[0] * ratio);
   const height = Math.max(1, Math.round(edges[map.n] * ratio) - top), page = theme.packed("page");
   const image = context.createImageData(width, height), pixels = new Uint32Array(image.data.buffer);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { thinned } from "../../core/components/heads_wall/heads_map.js";
-import { wholeTicks } from "../../core/components/lib/canvas.js";
+import { deepest, wholeTicks } from "../../core/components/lib/canvas.js";
 import { rowOffsets } from "../../core/components/lib/pattern.js";
 import { topKValues } from "../../core/components/sampling_panel/controls.js";
 import { niceTop, rankScale } from "../../core/components/sampling_panel/figure.js";
@@ -65,4 +65,11 @@ test("the ends of an interval are told from each other, from 0 and from 1", () =
   const { start, end } = ends(0.00001, 0.00002);
   assert.ok(Number(start) > 0 && Number(start) < Number(end));
   assert.notEqual(ends(0.5, 0.9999999).end, "1.0000");
+});
+
+test("an outlier does not take the colour from all other numbers", () => {
+  const values = Float32Array.from({ length: 1000 }, (_, k) => (k === 7 ? -800 : (k % 100) / 100));
+  assert.ok(Math.abs(deepest(values) - 0.98) < 0.02);
+  assert.equal(deepest([]), 1);
+  assert.equal(deepest([0, 0, 3]), 3);
 });

@@ -85,6 +85,14 @@ export function matrixPicture(rows, columns, valueAt, table, low, high, reuse) {
   return canvas;
 }
 
+/** The size that takes the deepest colour: 99 of 100 values are within it, and the rest share its colour, so that one
+    outlier leaves the others theirs. At most about 4,000 values are looked at. */
+export function deepest(values) {
+  const step = Math.max(1, Math.floor(values.length / 4000)), count = Math.ceil(values.length / step);
+  const sizes = new Float32Array(count).map((_, k) => Math.abs(values[k * step])).sort();
+  return sizes[Math.floor(count * 0.99)] || sizes[count - 1] || 1;
+}
+
 export function placePicture(context, picture, x, y, width, height) {
   context.imageSmoothingEnabled = picture.width > width || picture.height > height;
   context.drawImage(picture, x, y, width, height);

@@ -92,6 +92,19 @@ def test_the_packed_pass_is_the_trace(changes: dict, n: int):
                            np.sqrt((block.resid_post.numpy().astype(float) ** 2).sum(-1)), rtol=1e-6)
 
 
+def test_the_neurons_of_a_block_keep_their_sizes_beside_a_block_of_giants():
+    """In a long prompt, where a value is one byte."""
+    model = small_model()
+    with torch.no_grad():
+        model.blocks[-1].W_1 *= 1e4
+    trace = model(torch.arange(60) % 17)
+    sizes, arrays = packing.pass_arrays(trace)
+    scales = np.array(sizes["scales"]["mlp"])
+    shown = (arrays["mlp"].astype(float) - 128) / 127 * scales[:, None, None]
+    assert not sizes["exact"] and scales[-1] > 1000 * scales[0]
+    assert np.abs(shown[0] - packing.feed_forward_images(trace)[0]).max() <= scales[0] / 253
+
+
 def test_every_allowed_weight_travels_and_no_other():
     trace = small_model()(torch.arange(9))
     _, arrays = packing.pass_arrays(trace)
