@@ -24,6 +24,7 @@ from core.training.teaching_text import Exercise
 from pages.limits.shared import (
     PHRASINGS,
     PREFIX,
+    USUAL,
     among,
     attached,
     keep,
@@ -104,7 +105,8 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
     relation = next((one for one in teaching_text.relations() if one["name"] == read("relation")), None)
     if relation is None or met_teaching(run.model_name) != "whole":
         return None
-    exercises = [_exercise(relation, read("phrasing"), group, "") for group in (ASKED, "taught")]
+    phrasing = phrasing_for(run)
+    exercises = [_exercise(relation, phrasing, group, "") for group in (ASKED, "taught")]
 
     def truth(_guess: int) -> Truth:
         answer, known = map(confidence.greedy, _leading(run, exercises))
@@ -114,20 +116,20 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
 
     subject = subjects(relation, ASKED)[read(ASKED)][0]
     return Prediction("facts", Options([page.label(f"before_facts_{k}") for k in range(4)]), truth,
-                      {"question": question_of(read("phrasing"), relation, subject)},
-                      (read("relation"), read("phrasing"), read(ASKED), read("taught")))
+                      {"question": question_of(phrasing, relation, subject)},
+                      (read("relation"), phrasing, read(ASKED), read("taught")))
 
 
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the controls and the picture; return what they show."""
     relations = teaching_text.relations()
     names = [relation["name"] for relation in relations]
-    index, phrasing, subject = _controls(page, relations, names)
+    index, phrasing, subject = _controls(page, run, relations, names)
     relation = relations[index]
     asked = [_exercise(relation, phrasing, group, subject) for group in GROUPS]
     _say_sample(page, run, phrasing)
     answers = _leading(run, asked)
-    dots, title = cases(page, run, phrasing), _title(page, relation, subject, asked, answers)
+    dots, title = cases(page, run, phrasing), _title(page, relation, phrasing, subject, [*zip(asked, answers)])
     note = f"{page.label(f'phrasing_note_{phrasing}')} {unmarked(origin(page, run.model_name))}"
     header = page.header("facts") | {"title_line": unmarked(title),
               "note": note.strip(),
@@ -148,27 +150,44 @@ def _say_sample(page: Lesson, run: Run, phrasing: str) -> None:
     say_sample(page, run, TOKENS * whole, "facts", counted=counted, whole=whole)
 
 
-def _title(page: Lesson, relation: dict, subject: str, asked: list[Exercise], answers: list[list[Claim]]) -> str:
+def _title(page: Lesson, relation: dict, phrasing: str, subject: str,
+           answered: list[tuple[Exercise, list[Claim]]]) -> str:
     """The model's answer about the reader's own subject or, if there is none, about the untaught one."""
-    row = GROUPS.index("invented" if subject else ASKED)
-    answer = confidence.greedy(answers[row])
-    question = question_of(read("phrasing"), relation, subject or subjects(relation, ASKED)[read(ASKED)][0])
+    exercise, answers = answered[GROUPS.index("invented" if subject else ASKED)]
+    answer = confidence.greedy(answers)
+    question = question_of(phrasing, relation, subject or subjects(relation, ASKED)[read(ASKED)][0])
     return page.label("facts_title_own" if subject else "facts_title", question=code(question),
-                      answer=code(_text(answer)), p=probability(answer.p), truth=code(asked[row].answer.strip()))
+                      answer=code(_text(answer)), p=probability(answer.p), truth=code(exercise.answer.strip()))
 
 
-def _controls(page: Lesson, relations: Sequence[dict], names: list[str]) -> tuple[int, str, str]:
+def phrasing_for(run: Run) -> str:
+    """Today's phrasing."""
+    return _usual(run) if read("phrasing") == USUAL else read("phrasing")
+
+
+def _usual(run: Run) -> str:
+    """The phrasing unless another is picked: as `stories` was taught; for a model of others, which never met that form,
+    with Question and Answer written out.
+    """
+    return "labels" if met_teaching(run.model_name) == "published" else "taught"
+
+
+def _controls(page: Lesson, run: Run, relations: Sequence[dict], names: list[str]) -> tuple[int, str, str]:
     """Draw the controls; return the index of the picked relation, the phrasing, and the reader's own subject."""
     among("relation", names)
+    usual = _usual(run)
+    if read("phrasing") == usual:       # so that another model is asked in its own
+        keep(phrasing=USUAL)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         named = {"label_visibility": "collapsed" if reader.present() else "visible"}
         name = st.selectbox(page.label("relation"), names, **named, width=270, **attached("relation"),
                             format_func=lambda name: relations[names.index(name)]["questions"][0].format(s="…"))
-        phrasing = st.selectbox(page.label("phrasing"), PHRASINGS, **named, width=290, **attached("phrasing"),
-                                format_func=lambda name: page.label(f"phrasing_{name}"))
+        st.selectbox(page.label("phrasing"), [USUAL if name == usual else name for name in PHRASINGS], **named,
+                     format_func=lambda name: page.label(f"phrasing_{usual if name == USUAL else name}"), width=290,
+                     **attached("phrasing"))
         subject = st.text_input(page.label("subject"), **named, placeholder=page.label("subject_empty"),
                                 max_chars=MOST_CHARACTERS, width=280, **attached("subject"))
-    return names.index(name), phrasing, " ".join(subject[:MOST_CHARACTERS].split())
+    return names.index(name), phrasing_for(run), " ".join(subject[:MOST_CHARACTERS].split())
 
 
 def _settled(names: list[str], settings: dict) -> None:

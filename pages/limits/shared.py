@@ -17,6 +17,7 @@ from core.training.language_modelling import LanguageModelling, Mixture, Task
 from core.training.recipes import RECIPES
 
 PREFIX = "limits_"
+USUAL = "usual"             # as the model was taught; one of others plainly, as nobody taught it this form
 PHRASINGS = ("taught", "other", "polite", "labels", "story")
 SOURCES = ("exercises", "pages", "prompt")
 SETTINGS = Settings("limits", {
@@ -24,7 +25,7 @@ SETTINGS = Settings("limits", {
     "whole": Setting(False),                      # count all of a large model too, and no sample
     # the kind of fact in question, a name in assets/teaching/facts.json
     "relation": Setting("author"),
-    "phrasing": Setting("taught", options=PHRASINGS),
+    "phrasing": Setting(USUAL, options=(USUAL, *PHRASINGS)),
     "subject": Setting(""),                       # the reader's own, in place of the made-up one
     # the picked case of the relation in each group
     "taught": Setting(0, low=0, high=3), "untaught": Setting(0, low=0, high=3), "invented": Setting(0, low=0, high=3),

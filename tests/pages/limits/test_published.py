@@ -30,6 +30,15 @@ def test_facts_are_grouped_by_what_the_bundled_model_was_taught():
     assert not [text for text in kinds.said(at) if re.search("trained in this app|It was never taught", text)]
 
 
+def test_its_questions_are_asked_in_a_form_that_other_texts_have():
+    """As `stories` was taught they were nobody's but its own; picked, that form is asked still."""
+    pages = [opened("limits", {"view": "facts"} | picked, model=model)
+             for model, picked in ((MODEL, {}), (MODEL, {"phrasing": "taught"}), (None, {"phrasing": "taught"}))]
+    asked = [given(at, "limits_facts")["rows"][0]["ask"].split(":")[0] for at in pages]
+    kept = [at.session_state["limits_phrasing"] for at in pages]
+    assert asked == ["Question", "Q", "Q"] and kept == ["usual", "taught", "usual"]
+
+
 def test_passages_are_those_that_the_bundled_model_read():
     at = opened("limits", {"view": "memory"}, model=MODEL)
     title = next(one.value for one in at.markdown if one.value.startswith("**Given the first 8 tokens"))
