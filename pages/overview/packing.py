@@ -33,9 +33,10 @@ def quantised(values: np.ndarray) -> tuple[np.ndarray, float | list[float]]:
     """Signed values as bytes, value ≈ (byte − 128) / 127 · scale with scale = max |value|: float -> uint8 of the
     same shape, scale; of values (L, N, m) a scale for each of the L blocks.
     """
-    scales = np.abs(values).max(axis=(-2, -1), keepdims=True)
+    block = tuple(range(-min(2, values.ndim), 0))
+    scales = np.abs(values).max(axis=block, keepdims=True)
     scales = np.where(scales > 0, scales, 1.0)
-    return (np.rint(values / scales * 127) + 128).astype(np.uint8), scales.squeeze((-2, -1)).tolist()
+    return (np.rint(values / scales * 127) + 128).astype(np.uint8), scales.squeeze(block).tolist()
 
 
 def pass_arrays(trace: Trace) -> tuple[dict, dict[str, np.ndarray]]:
