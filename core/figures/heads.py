@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from core.figures import style
-from core.figures.channels import quantity
-from core.figures.numbers import latex_operand
+from core.figures.channels import quantity, tips
+from core.figures.numbers import latex_operand, percent
 from core.model.config import ModelConfig
 
 ROLES = ("previous_token", "next_token", "own_token", "first_token", "last_token", "induction", "duplicate_token")
@@ -172,20 +172,20 @@ def before_after(tokens: Sequence[str], before: np.ndarray, after: np.ndarray, t
     """
     fill, ink, text = style.colour("kept", theme), style.colour("muted", theme), style.colour("text", theme)
     data = pd.DataFrame({"token": distinct(tokens), "before": before, "after": after})
-    data["furthest"], data["change"] = data[["before", "after"]].max(axis=1), data["after"] - data["before"]
+    data["furthest"] = data[["before", "after"]].max(axis=1)
+    data["before_shown"], data["after_shown"] = (list(map(percent, p)) for p in (before, after))
+    data["label"] = data["before_shown"] + " → " + data["after_shown"]
     data["room"] = ROOM_FOR_VALUES * data["furthest"].max()
     y = alt.Y("token:N", sort=None, title=None, scale=alt.Scale(paddingInner=0.25),
               axis=alt.Axis(labelFont=style.MONO, labelFontSize=12 * scale, labelColor=text, labelLimit=110 * scale))
-    tooltip = [alt.Tooltip("token:N"), alt.Tooltip("before:Q", title=titles[1], format=".4~g"),
-               alt.Tooltip("after:Q", title=titles[2], format=".4~g"), alt.Tooltip("change:Q", format="+.4~g")]
+    tooltip = tips(token="token", before_shown=titles[1], after_shown=titles[2])
     base = alt.Chart(data).encode(y=y, tooltip=tooltip)
     hollow = base.mark_bar(fillOpacity=0.001, stroke=ink, strokeWidth=1.5, fill=text).encode(
         x=alt.X("before:Q", title=titles[0], axis=alt.Axis(tickCount=4, format="~g"), scale=alt.Scale(nice=False)))
     full = base.mark_bar(fill=fill, height=alt.RelativeBandSize(0.5)).encode(x=alt.X("after:Q"))
     room = base.mark_point(opacity=0).encode(x=alt.X("room:Q"))
     values = base.mark_text(align="left", dx=6, color=text, fontSize=12 * scale).encode(
-        x=alt.X("furthest:Q"), text=alt.Text("label:N")).transform_calculate(
-            label="format(datum.before, '.3~g') + ' → ' + format(datum.after, '.3~g')")
+        x=alt.X("furthest:Q"), text=alt.Text("label:N"))
     return style.overlaid([hollow, full, room, values], theme, scale, height)
 
 

@@ -1,8 +1,11 @@
 """Numbers as text for sentences, tables and formulas; rounding never makes 0 or 1 of a number that is neither.
 
 The rule, which core/components/lib/numbers.js follows too: commas between thousands (4,096), a true minus (−0.5),
-powers of ten as 1.3 · 10⁻⁴, a dash for a number that is not there. A probability that a model gives is a number from 0
-to 1; what has been counted out of many (right answers, parameters, variance kept) is a share in percent.
+powers of ten as 1.3 · 10⁻⁴, a dash for a number that is not there. What has been counted out of many (right answers,
+parameters, variance kept) is a share in percent. So is, on pictures and in sentences, the chance that a model gives to
+a word, a class or an answer; it stays a number from 0 to 1 in the formulas and tables of "In numbers" and in data,
+where it is compared with a setting that is such a number (top-p's p and the mass kept), and at the ticks of an axis
+from 0 to 1. Attention weights are no chances but numbers from 0 to 1.
 """
 import math
 import re
@@ -37,8 +40,8 @@ def grouped(n: int) -> str:
 
 
 def probability(p: float, digits: int = 3) -> str:
-    """A probability in [0, 1] with `digits` significant digits, written as 0 or 1 only if it is exactly that (or
-    rounding has left it a little above 1).
+    """A number in [0, 1] that is not written in percent, such as an attention weight, with `digits` significant digits:
+    0 or 1 only if it is exactly that (or rounding has left it a little above 1).
 
     >>> probability(0.4567), probability(0.5), probability(0.99963), probability(0.9999999), probability(1.0)
     ('0.457', '0.500', '0.9996', '> 0.9999', '1')
@@ -51,19 +54,29 @@ def probability(p: float, digits: int = 3) -> str:
 
 
 def percent(share: float, places: int = 1) -> str:
-    """A share in percent with `places` decimals; only 0 is written as 0 % and only 1 as 100 %.
+    """A chance or a share in percent with `places` decimals, and below 1 % with `places` + 1 significant digits; it is
+    0 % or 100 % only if it is exactly that (or rounding has left it a little above 1).
 
-    >>> percent(0.327), percent(0.5, 0), percent(0.99996), percent(0.0002, 0), percent(1.0)
-    ('32.7\\xa0%', '50\\xa0%', '99.996\\xa0%', '0.02\\xa0%', '100\\xa0%')
+    >>> percent(0.327), percent(0.5, 0), percent(0.00364), percent(0.0002, 0), percent(1.0)
+    ('32.7\\xa0%', '50\\xa0%', '0.36\\xa0%', '0.02\\xa0%', '100\\xa0%')
+    >>> percent(0.9996), percent(0.99996)
+    ('99.96\\xa0%', '> 99.99\\xa0%')
     """
     value = 100 * float(share)
     if not math.isfinite(value):
         return "–"
-    if 0 < value < LEAST:
-        return written(f"{value:.1e}") + "\u00a0%"
-    while value not in (0, 100) and float(f"{value:.{places}f}") in (0, 100):
-        places += 1
-    return written(f"{value:.{0 if value in (0, 100) else places}f}") + "\u00a0%"
+    return (written(f"{value:.1e}") if 0 < value < LEAST else written(_hundredths(value, places))) + "\u00a0%"
+
+
+def _hundredths(value: float, places: int) -> str:
+    if value == 0 or 100 <= value < 100 + LEAST:
+        return f"{abs(value):.0f}"
+    few, more = f"{value:#.{places + 1}g}", f"{value:.{places + 1}f}"
+    if abs(float(few)) < 1:
+        return few
+    if value < 100 and float(more) == 100:
+        return f"> 99.{(places + 1) * '9'}"
+    return more if float(f"{value:.{places}f}") == 100 else f"{value:.{places}f}"
 
 
 def _below_one(value: float, digits: int, write: Callable[[int], str]) -> str:

@@ -14,13 +14,13 @@ import pandas as pd
 
 from core.figures.channels import by_index, kinds, quantity, tips
 from core.figures.lines import spread
-from core.figures.numbers import readable
+from core.figures.numbers import percent, readable
 from core.figures.style import MONO, colour, diverging, framed, layered, untitled
 from core.figures.thinning import thinned
 
 LONGEST_TOKEN = 130       # px of a token beside its bar; a longer one ends in an ellipsis, its tooltip has it whole
 MOST_GROUPS = 15          # names below a waterfall
-LEAST_WRITTEN = 0.001     # probability beside a bar; a smaller one is "< 0.001"
+LEAST_WRITTEN = 0.001     # probability beside a bar; a smaller one is "< 0.1 %"
 MOST_WRITTEN = 14         # rows of a matrix whose cells still have room for a number each
 
 
@@ -72,11 +72,11 @@ def guesses(tokens: Sequence[str], probs: np.ndarray, axis_title: str, theme: st
             height: int = 300) -> alt.LayerChart:
     """The likeliest next tokens as bars, most probable on top."""
     frame = pd.DataFrame({"place": range(len(tokens)), "token": list(tokens), "p": np.asarray(probs, dtype=float)})
-    frame["shown"] = [readable(p) for p in frame["p"]]
+    frame["shown"] = [percent(p) for p in frame["p"]]
     base = alt.Chart(frame).encode(y=alt.Y("place:O", axis=None, scale=alt.Scale(paddingInner=0.25)))
     bars = base.mark_bar(color=colour("kept", theme)).encode(
         x=quantity(alt.X, "p", axis_title, [0, 1], tickCount=3),
-        tooltip=[*tips(token=" "), alt.Tooltip("p:Q", title="p", format=".6g")])
+        tooltip=tips(token=" ", shown="p"))
     numbers = _numbers(base.encode(x=alt.X("p:Q")), theme, 12 * scale)
     return framed(layered(bars, _token_names(frame, theme, scale), numbers), theme, scale, height=height)
 
@@ -87,7 +87,7 @@ def probability_by_layer(probs: np.ndarray, ranks: np.ndarray,
     """The probability of one token by depth; the tooltip gives its rank (1 is first)."""
     frame = pd.DataFrame({"depth": range(len(probs)), "p": np.asarray(probs, dtype=float),
                           "rank": np.asarray(ranks) + 1})
-    frame["shown"] = [readable(p, 4) for p in frame["p"]]
+    frame["shown"] = [percent(p) for p in frame["p"]]
     x = alt.X("depth:Q", title=None, scale=alt.Scale(domain=[0, len(probs) - 1], padding=8),
               axis=alt.Axis(values=thinned(len(probs), 8), labelExpr=by_index(layer_labels), labelAngle=0,
                             labelFlush=False, labelOverlap=True))
@@ -221,7 +221,8 @@ def two_distributions(tokens: Sequence[str], before: np.ndarray, after: np.ndarr
     if not len(tokens) == len(before) == len(after):
         raise ValueError(f"{len(tokens)} tokens have {len(before)} probabilities before and {len(after)} after.")
     frame = pd.DataFrame([
-        {"place": place, "token": token, "which": which, "p": float(p), "shown": _written(float(p)), "name": name}
+        {"place": place, "token": token, "which": which, "p": float(p), "shown": _written(float(p)),
+         "exact": percent(float(p)), "name": name}
         for place, (token, *pair) in enumerate(zip(tokens, before, after))
         for which, name, p in zip(("before", "after"), names, pair)])
     base = alt.Chart(frame).encode(
@@ -232,13 +233,13 @@ def two_distributions(tokens: Sequence[str], before: np.ndarray, after: np.ndarr
     bars = base.mark_bar(strokeWidth=1.4, stroke=colour("residual", theme, "ink")).encode(
         fill=kinds(alt.Fill, "which", {"before": colour("residual", theme), "after": colour("page", theme)}),
         strokeDash=kinds(alt.StrokeDash, "which", {"before": [1, 0], "after": [4, 3]}),
-        tooltip=[*untitled("token", "name"), alt.Tooltip("p:Q", title="p", format=".6g")])
+        tooltip=[*untitled("token", "name"), *tips(exact="p")])
     labels = _token_names(frame[frame["which"] == "before"], theme, scale)
     return framed(layered(bars, _numbers(base, theme, 11 * scale), labels), theme, scale, height=height)
 
 
 def _written(p: float) -> str:
-    return readable(p) if p >= LEAST_WRITTEN else f"< {LEAST_WRITTEN:g}"
+    return percent(p) if p >= LEAST_WRITTEN else f"< {percent(LEAST_WRITTEN, 0)}"
 
 
 def growth_lines(lengths: dict[str, np.ndarray], names: dict[str, str], dashes: dict[str, list[int]],

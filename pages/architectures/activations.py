@@ -17,7 +17,7 @@ from core.app.base.markdown import code, escaped
 from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
-from core.figures.numbers import bracketed, grouped, latex_number, latex_operand, percent, probability, readable
+from core.figures.numbers import bracketed, grouped, latex_number, latex_operand, percent, readable
 from core.model import activation
 from core.model.intervention import NOTHING, Intervention
 from pages.architectures.shared import PREFIX, SHARED_CSS, histogram, keep, pick, probabilities, read
@@ -138,7 +138,7 @@ def message(page: Lesson, run: Run, layer: int, inputs: np.ndarray | None) -> di
     if beyond := int((np.abs(inputs) > EDGES[1]).sum()):
         notes.insert(1, page.label("activations_beyond", n=beyond, edge=readable(EDGES[1])))
     rows = [{"name": page.label(f"activations_short_{name}"), "own": name == base,
-             "kl": "0" if name == base else readable(kl), "top": run.tokenizer.visible(top), "p": probability(p)}
+             "kl": "0" if name == base else readable(kl), "top": run.tokenizer.visible(top), "p": percent(p)}
             for name, kl, top, p in swaps(run, position)]
     return header | {"own": plain(base), "histogram": histogram(inputs, EDGES, BINS), "facts": notes, "swaps": rows,
                      "swap_title": page.label("activations_swap_title", token=run.tokens[position])}

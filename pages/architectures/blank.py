@@ -15,7 +15,7 @@ from core.app.frame import Lesson, Prediction, Question, Reading, Truth, Word, c
 from core.app.frame.model_offer import title
 from core.app.frame.word_guess import judged
 from core.app.state.run import Run
-from core.figures.numbers import latex_number, latex_operand, percent, plain_number, probability, readable
+from core.figures.numbers import latex_number, latex_operand, percent, plain_number, readable
 from core.training import blanks
 from core.training.blanks import CLASSES, MarkedText
 from pages.architectures import blank_classes
@@ -149,7 +149,7 @@ def notes(page: Lesson, filled: Filled, picked: int | None) -> dict[str, str]:
         decoder_notes.append(page.label("blank_left_own", n=filled.decoder.tokenizer.vocab_size))
         if len(ids) > 1:
             decoder_notes.append(page.label("blank_left_several", tokens=" ".join(map(visible, ids)),
-                                         p=probability(filled.p_left(picked))))
+                                         p=percent(filled.p_left(picked))))
     return {"encoder": encoder_note, "decoder": " ".join(decoder_notes)}
 
 
@@ -159,7 +159,7 @@ def _verdict(page: Lesson, filled: Filled) -> dict | None:
         return None
     classes, names = probabilities(class_logits(filled.encoder, [filled.true_ids]))[0], page.labels("class")
     best = int(classes.argmax())
-    return {"place": filled.name(0), "index": best, "p": classes[best], "shown": probability(classes[best]),
+    return {"place": filled.name(0), "index": best, "p": classes[best], "shown": percent(classes[best]),
             "names": [names[name] for name in CLASSES]}
 
 
@@ -190,9 +190,9 @@ def _title(page: Lesson, filled: Filled, picked: int | None) -> str:
     p, true, q = filled.p_encoder(picked), filled.true_id(picked), filled.p_left(picked)
     best = code(filled.visible(int(p.argmax())))
     if true is None:
-        return page.label("blank_title_unknown", best=best, p=probability(p.max()))
-    return page.label("blank_title", true=code(filled.visible(true)), p=probability(p[true]),
-                      q="–" if q is None else probability(q), best=best)
+        return page.label("blank_title_unknown", best=best, p=percent(p.max()))
+    return page.label("blank_title", true=code(filled.visible(true)), p=percent(p[true]),
+                      q="–" if q is None else percent(q), best=best)
 
 
 def _lines(page: Lesson, filled: Filled, picked: int | None) -> list[tuple[str, str]]:
@@ -248,8 +248,8 @@ def _question(page: Lesson, filled: Filled, picked: int | None) -> Question | No
                      probabilities(causal(filled.encoder, filled.inputs).logits[picked])[token_id])
     answer = 0 if after < before / 2 else 1 if after < before else 2
     return page.question("blank_mask", [page.label(f"blank_option_{name}") for name in ("halved", "less", "more")],
-                         answer, token=code(filled.visible(token_id)), before=probability(before),
-                         after=probability(after))
+                         answer, token=code(filled.visible(token_id)), before=percent(before),
+                         after=percent(after))
 
 
 def _class_question(page: Lesson, filled: Filled) -> Question:
@@ -259,4 +259,4 @@ def _class_question(page: Lesson, filled: Filled) -> Question:
         ("before", filled.trace), ("after", causal(filled.encoder, filled.inputs)), ("other", stand_in_trace))}
     same = abs(positive["after"] - positive["other"]) < 1e-6
     return page.question("blank_class", [page.label("blank_class_same"), page.label("blank_class_differs")],
-                         0 if same else 1, **{name: probability(p) for name, p in positive.items()})
+                         0 if same else 1, **{name: percent(p) for name, p in positive.items()})

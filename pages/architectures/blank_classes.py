@@ -13,7 +13,7 @@ from core.app.base.markdown import code
 from core.app.compute import cache
 from core.app.frame import Lesson, Question, Reading, cannot
 from core.app.frame.model_offer import title
-from core.figures.numbers import latex_number, latex_operand, probability
+from core.figures.numbers import latex_number, latex_operand, percent
 from core.model.transformer import Transformer
 from pages.architectures.blank_parts import MOST_CHARACTERS, attention, chip, marked_of, names, picture, stand_in
 from pages.architectures.blank_work import Filled, causal, class_logits, fill, toggled
@@ -66,8 +66,8 @@ def message(page: Lesson, filled: Filled) -> dict:
     """The header of the component: chips, and a row for each of the most probable classes."""
     (p, whole), shown = both(filled), filled.encoder.model.config.class_names
     hides, best = filled.inputs != filled.true_ids, _likeliest(p)
-    rows = [{"name": shown[i], "p": p[i], "shown": probability(p[i]), "best": rank == 0,
-             "whole": probability(whole[i]) if hides else None} for rank, i in enumerate(best[:SHOWN])]
+    rows = [{"name": shown[i], "p": p[i], "shown": percent(p[i]), "best": rank == 0,
+             "whole": percent(whole[i]) if hides else None} for rank, i in enumerate(best[:SHOWN])]
     return page.header("blank") | {
         "masks_text": page.labels("masks"), "sizes": {"n": len(filled.inputs)},
         "tokens": [chip(page, filled, position) for position in range(len(filled.inputs))], "picked": None,
@@ -94,7 +94,7 @@ def _reading(page: Lesson, filled: Filled, block: int, head: int) -> Reading:
                                                   columns=names(filled))}
     p, shown = both(filled)[0], filled.encoder.model.config.class_names
     best = int(p.argmax())
-    said = page.label("classes_says", name=code(shown[best]), p=probability(p[best]), n=len(p))
+    said = page.label("classes_says", name=code(shown[best]), p=percent(p[best]), n=len(p))
     return Reading(_lines(page, filled), _question(page, filled), [Transformer.class_logits, fill], data,
                    ".blank-picture", said, explanation="blank_classes")
 
@@ -138,4 +138,4 @@ def _question(page: Lesson, filled: Filled) -> Question:
     same = abs(p["after"] - p["other"]) < 1e-6
     return page.question("blank_classes", [page.label("blank_class_same"), page.label("blank_class_differs")],
                          0 if same else 1, name=code(filled.encoder.model.config.class_names[best]),
-                         place=code(filled.name(0)), **{name: probability(each) for name, each in p.items()})
+                         place=code(filled.name(0)), **{name: percent(each) for name, each in p.items()})

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from core.app.compute import cache
 from core.app.frame.word_guess import token_of
-from core.figures.numbers import probability
+from core.figures.numbers import percent
 from core.model.intervention import Intervention
 from core.model.trace import Trace
 from core.training import blanks
@@ -152,16 +152,16 @@ def candidates(filled: Filled, position: int, both_sides: bool, guess: str | Non
     mine = None if guess is None else token_of(guess, model.tokenizer, p)
     if mine not in (None, *best):
         best.append(mine)
-    rows = [{"token": model.tokenizer.visible(i), "p": p[i], "shown": probability(p[i]),
+    rows = [{"token": model.tokenizer.visible(i), "p": p[i], "shown": percent(p[i]),
              "rank": int((p > p[i]).sum()) + 1, "true": true == [i], "mine": i == mine,
              "class": None} for i in best]
     if both_sides and filled.classifies:
         ids = filled.true_ids
         texts = [(*ids[:position], token_id, *ids[position + 1:]) for token_id in best]
         for row, classes in zip(rows, probabilities(class_logits(filled.encoder, texts))):
-            row |= {"class": int(classes.argmax()), "sure": probability(classes.max())}
+            row |= {"class": int(classes.argmax()), "sure": percent(classes.max())}
     rest = max(0.0, 1.0 - sum(row["p"] for row in rows))
-    return {"rows": rows, "others": len(p) - len(rows), "rest": rest, "rest_shown": probability(rest)}
+    return {"rows": rows, "others": len(p) - len(rows), "rest": rest, "rest_shown": percent(rest)}
 
 
 def losses(filled: Filled) -> dict[int, float]:

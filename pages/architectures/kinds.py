@@ -16,7 +16,7 @@ from core.app.base.markdown import code
 from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth, cannot
 from core.app.state import Run
 from core.components.lib.token_view import token_view
-from core.figures.numbers import latex_number, percent, probability, readable
+from core.figures.numbers import latex_number, percent, readable
 from core.model import attention
 from core.model.intervention import Intervention
 from core.training.blanks import HIDDEN_SHARE
@@ -122,7 +122,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     left.slider(page.label("prefix_slider", n=n), 0, n, **attached("prefix"))
     found = {kind: masked(kind, run) for kind in KINDS if kind != "encoder-decoder"}
     title = page.label("kinds_title", m=prefix, n=n, kl=readable(found["prefix"].kl),
-                       token=code(run.tokenizer.visible(found["prefix"].top)), p=probability(found["prefix"].p))
+                       token=code(run.tokenizer.visible(found["prefix"].top)), p=percent(found["prefix"].p))
     right.markdown(f"**{title}**")
     _picture(page.header("kinds") | {
         "tokens": run.tokens, "prefix": prefix,
@@ -142,7 +142,7 @@ def _card(page: Lesson, run: Run, kind: str, found: Masked | None) -> dict:
             "rows": [[row, page.label(f"kinds_row_{row}"), page.label(f"kinds_{kind}_{row}")] for row in ROWS],
             "open": page.label("kinds_open", seen=seen, all=n * n, share=readable(100 * seen / n ** 2, 2)),
             "targets": page.label("kinds_targets", k=targets(kind, n, prefix), n=n),
-            "next": found and {"token": run.tokenizer.visible(found.top), "p": probability(found.p),
+            "next": found and {"token": run.tokenizer.visible(found.top), "p": percent(found.p),
                                "kl": readable(found.kl), "own": change(kind, run) == Intervention()}}
 
 

@@ -285,7 +285,7 @@ def message(page: Lesson, pair: Translation, measures: HeldOut | None) -> dict:
 def _verdict_text(page: Lesson, pair: Translation, judged: str | None, measures: HeldOut | None) -> str:
     """A sentence on the translation: on a date by the calendar, on another model's text by its least probable token."""
     weakest = int(pair.probabilities.argmin())
-    values = {"token": pair.target_tokens[weakest], "p": probability(pair.probabilities[weakest]),
+    values = {"token": pair.target_tokens[weakest], "p": percent(pair.probabilities[weakest]),
               "n": MEASURED if measures else len(pair.target)}
     if measures:
         return page.label(f"translate_verdict_{judged}", least=probability(measures.least), **values)
@@ -314,7 +314,7 @@ def _reading(page: Lesson, pair: Translation, measures: HeldOut | None) -> Readi
     row = cross.pattern[:, step].mean(0) if head < 0 else cross.pattern[head, step]
     title = page.label("translate_twin", source=code(pair.model.tokenizer.decode(pair.source)),
                        target=code(pair.text or " ".join(pair.target_tokens)),
-                       p=probability(pair.probabilities.prod()), token=code(pair.target_tokens[step]),
+                       p=percent(pair.probabilities.prod()), token=code(pair.target_tokens[step]),
                        most=code(pair.source_tokens[int(row.argmax())]), weight=probability(float(row.max())))
     # the numbers follow one head; for the mean of all heads, the best aligned one
     followed = head if head >= 0 else int(measures.alignment.heads[block].argmax()) if measures else 0

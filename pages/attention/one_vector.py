@@ -12,7 +12,7 @@ from core.app.state import Run, reader
 from core.app.state.run import selection
 from core.components.attention_view import attention_view
 from core.figures.heads import head_name
-from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability, readable
+from core.figures.numbers import bracketed, latex_number, latex_operand, percent, plain_number, readable
 from pages.attention.roles_work import Heads, compared
 from pages.attention.shared import PREFIX, read
 
@@ -72,7 +72,7 @@ def _says(run: Run, logits: Tensor) -> dict[str, str]:
     if not run.has_head:
         return {}
     top = torch.softmax(logits, -1).max(-1)
-    return {"token": run.tokenizer.visible(int(top.indices)), "p": probability(float(top.values))}
+    return {"token": run.tokenizer.visible(int(top.indices)), "p": percent(float(top.values))}
 
 
 def score_table(run: Run, before: Heads, alike: Heads) -> pd.DataFrame:

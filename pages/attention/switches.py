@@ -222,7 +222,7 @@ def _trained(page: Lesson, trained: Run, run: Run) -> None:
     layer, head = min(chosen.layer, config.n_layers - 1), min(chosen.head, config.n_heads - 1)
     _pattern(page, trained.trace.blocks[layer], head, trained.tokens, "trained",
              page.label("pattern_trained", model=trained.model_name, head=head_name(layer, head)), position)
-    tokens = ", ".join(f"{code(token)} {probability(p)}" for token, p in likeliest(trained, position))
+    tokens = ", ".join(f"{code(token)} {percent(p)}" for token, p in likeliest(trained, position))
     page.note(page.label("trained_says", tokens=tokens))
 
 
@@ -246,9 +246,9 @@ def _title(page: Lesson, run: Run, change: Intervention, effect: Effect, p: np.n
     first, second = int(p.argmax()), int(q.argmax())
     return page.label("switches_title_same" if first == second else "switches_title_other",
                       named=_names(page, change), token=code(run.tokens[selection(run).position]),
-                      first=code(run.tokenizer.visible(first)), before=probability(p[first]),
-                      after=probability(q[first]), second=code(run.tokenizer.visible(second)),
-                      second_after=probability(q[second]), kl=readable(effect.kl))
+                      first=code(run.tokenizer.visible(first)), before=percent(p[first]),
+                      after=percent(q[first]), second=code(run.tokenizer.visible(second)),
+                      second_after=percent(q[second]), kl=readable(effect.kl))
 
 
 def _note(page: Lesson, run: Run, change: Intervention) -> str:

@@ -8,7 +8,7 @@ from torch import Tensor
 from core.app.base.markdown import code
 from core.app.frame import Lesson
 from core.app.state import Run
-from core.figures.numbers import grouped, latex_number, plain_number, probability
+from core.figures.numbers import grouped, latex_number, percent, plain_number
 from core.model.config import ModelConfig
 from pages.embeddings.shared import PREFIX
 
@@ -41,7 +41,7 @@ def _reads(page: Lesson, run: Run, E: Tensor, at: int) -> str:
 
 
 def _says(page: Lesson, run: Run, at: int) -> str:
-    best = ", ".join(f"{code(run.tokenizer.visible(i))} {probability(p)}"
+    best = ", ".join(f"{code(run.tokenizer.visible(i))} {percent(p)}"
                      for p, i in zip(*(each.tolist() for each in distribution(run, at).topk(MOST))))
     return page.label("pair_says", token=code(run.tokens[at]), numbers=_numbers(run.trace.h_final[at]), tokens=best)
 

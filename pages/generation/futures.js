@@ -1,7 +1,7 @@
 // header: nodes [[token, parent, depth, count, prob, path_prob, name]] (the root first, parents before children,
 // children of one parent together); n draws; depth; different; mass; picked: a place.
 import { draw, drawLine, drawText, fill, keyPlace, make, rich, sized } from "../../core/components/lib/dom.js";
-import { decimals, probability } from "../../core/components/lib/numbers.js";
+import { decimals, percent } from "../../core/components/lib/numbers.js";
 import { emOf, monoFont, shortened, textWidth } from "../../core/components/lib/text.js";
 import { mounted, redrawn, TitledView } from "../../core/components/lib/view.js";
 
@@ -70,9 +70,9 @@ class Futures extends TitledView {
 
   values(place) {
     const [token, , depth, count, prob, path] = this.nodes[place];
-    return { path: this.path(place), token, depth, count, prob: probability(prob), p: probability(path), n: this.n,
+    return { path: this.path(place), token, depth, count, prob: percent(prob), p: percent(path), n: this.n,
       expected: counted(this.n * path), sigma: counted(this.sigma(path)), different: this.different,
-      mass: probability(this.mass) };
+      mass: percent(this.mass) };
   }
 
   paint() {

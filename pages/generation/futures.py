@@ -10,7 +10,7 @@ from core.app.compute.growing_results import Part
 from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
-from core.figures.numbers import bracketed, latex_number, latex_operand, readable
+from core.figures.numbers import bracketed, latex_number, latex_operand, percent, readable
 from core.language import futures as mathematics
 from core.language.futures import Node, Tree, frequency_band
 from core.model.sampling import SamplingConfig
@@ -33,7 +33,7 @@ def predict(page: Lesson, run: Run) -> Prediction:
         best, different = max(ends(tree), key=lambda node: node.count), len(ends(tree))
         return Truth(0 if different == 1 else 1 if 2 * different < N else 2 if different < N else 3,
                      said=page.label("before_futures_said", n=different), seen=int(best.count < THICK),
-                     values={"different": different, "mass": readable(100 * mass(tree)), "path": path(run, best),
+                     values={"different": different, "mass": percent(mass(tree)), "path": path(run, best),
                              "count": best.count})
 
     options = [page.label(f"before_futures_{k}", n=N) for k in range(4)]
@@ -53,7 +53,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     return Reading(_lines(page, run, tree, picked), _question(page, seed, tree, fresh) if whole else None,
                    [mathematics.futures, frequency_band], {"futures.csv": lambda: _table(page, run, tree)},
                    ".futures-picture", title, None, {page.label("column_different"): str(len(ends(tree))),
-                                                     page.label("column_mass"): readable(mass(tree))})
+                                                     page.label("column_mass"): percent(mass(tree))})
 
 
 def trees_of(page: Lesson, run: Run, begin: Start, config: SamplingConfig, seed: int) -> tuple[tuple[Tree, Tree], bool]:
@@ -105,7 +105,7 @@ def message(page: Lesson, run: Run, begin: Start, tree: Tree, picked: int) -> di
 def sentence(page: Lesson, run: Run, tree: Tree, picked: int) -> str:
     """A sentence that describes the picture."""
     node = tree[picked]
-    return page.label("futures_title", n=N, different=len(ends(tree)), mass=readable(mass(tree)),
+    return page.label("futures_title", n=N, different=len(ends(tree)), mass=percent(mass(tree)),
                       path=code(path(run, node)), count=node.count, expected=readable(N * node.path_prob),
                       sigma=readable(N * frequency_band(node.path_prob, N)))
 
@@ -141,7 +141,7 @@ def _question(page: Lesson, seed: int, tree: Tree, fresh: Tree) -> Question:
     options = [page.label("question_again_range", low=i * size, high=(i + 1) * size - (i < QUARTERS - 1))
                for i in range(QUARTERS)]
     return page.question("again", options, min(repeats // size, QUARTERS - 1), n=N, seed=seed + 1, again=repeats,
-                         mass=readable(mass(tree)))
+                         mass=percent(mass(tree)))
 
 
 def _table(page: Lesson, run: Run, tree: Tree) -> pd.DataFrame:

@@ -1,5 +1,5 @@
 import { draw, drawLine, drawText, fill, make, sized } from "../../core/components/lib/dom.js";
-import { probability } from "../../core/components/lib/numbers.js";
+import { percent } from "../../core/components/lib/numbers.js";
 import { emOf } from "../../core/components/lib/text.js";
 import { drawWritten } from "../../core/components/lib/tokens.js";
 import { mounted, redrawn } from "../../core/components/lib/view.js";
@@ -45,7 +45,7 @@ class Strategies {
   words(row, x, y, width, em) {
     const items = row.tokens.map((text, i) => {
       const template = row.again[i] ? this.text.hover_again : this.text.hover, p = row.p[i];
-      return { text, p, marks: row.again[i] ? "again" : "", title: fill(template, { token: text, p: probability(p) }) };
+      return { text, p, marks: row.again[i] ? "again" : "", title: fill(template, { token: text, p: percent(p) }) };
     });
     return drawWritten(this.svg, items, x, y, width, 0.93 * em, false).height;
   }

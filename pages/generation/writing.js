@@ -4,7 +4,7 @@
 import {
   button, draw, drawLine, drawText, fill, hatching, keyPlace, make, rich, sized,
 } from "../../core/components/lib/dom.js";
-import { grouped, plain, probability } from "../../core/components/lib/numbers.js";
+import { grouped, percent, plain, probability } from "../../core/components/lib/numbers.js";
 import { Player } from "../../core/components/lib/player.js";
 import { emOf, monoFont, shortened } from "../../core/components/lib/text.js";
 import { drawWritten } from "../../core/components/lib/tokens.js";
@@ -101,7 +101,7 @@ class Writing extends TitledView {
     this.steps.slice(0, this.n).forEach((step, i) => items.push({
       text: step.token, p: step.p, marks: [i === this.at && "picked", step.hand && "hand"].filter(Boolean).join(" "),
       title: fill(step.hand ? this.text.hover_hand : this.text.hover, { token: step.token, step: i + 1,
-        p: probability(step.p), surprisal: plain(step.surprisal), place: step.place + 1 }) }));
+        p: percent(step.p), surprisal: plain(step.surprisal), place: step.place + 1 }) }));
     const { height, groups } = drawWritten(this.svg, items, 2, 2, width - 4, em);
     groups.slice(before).forEach((group, i) => { group.style.cursor = "pointer"; group.onclick = () => this.pick(i); });
     sized(this.svg, width, Math.max(height, em) + 4, items.map((item) => item.text).join(""));
@@ -113,7 +113,7 @@ class Writing extends TitledView {
     this.head.textContent = "";
     if (!this.n) this.title.textContent = this.last ? this.text.begin : this.text.nothing;
     if (!step) return;
-    const values = { token: { chip: step.token }, n: this.at + 1, all: this.last, p: probability(step.p),
+    const values = { token: { chip: step.token }, n: this.at + 1, all: this.last, p: percent(step.p),
       place: step.place + 1, xi: step.xi.toFixed(4), kept: grouped(step.kept), mass: probability(step.mass),
       size: grouped(this.size) };
     if (!this.n) { this.head.textContent = fill(this.text.waits, values); return; }
@@ -142,10 +142,10 @@ class Writing extends TitledView {
       y += ROW * em;
     }
     const others = this.size - shown.length, rest = Math.max(0, 1 - shown.reduce((sum, entry) => sum + entry[3], 0));
-    drawText(svg, 0, y + 1.1 * em, fill(this.text.others, { n: grouped(Math.max(0, others)), mass: probability(rest) }),
+    drawText(svg, 0, y + 1.1 * em, fill(this.text.others, { n: grouped(Math.max(0, others)), mass: percent(rest) }),
       { size: 0.92 * em });
     sized(svg, width, y + 1.6 * em,
-      waits ? this.head.textContent : fill(this.text.bars, { token: step.token, p: probability(step.p) }));
+      waits ? this.head.textContent : fill(this.text.bars, { token: step.token, p: percent(step.p) }));
     // a token that has been taken cannot be chosen any more: the focus goes to the text
     if (focused) (svg.querySelector(`.choosable[data-id="${focused}"]`) ?? this.place).focus({ preventScroll: true });
   }
@@ -161,11 +161,11 @@ class Writing extends TitledView {
     if (taken)
       draw("circle", { class: "die", cx: name + 0.75 * em, cy: y + 0.82 * em, r: 0.42 * em, fill: "var(--tx-drawn)",
         stroke: "var(--tx-text)", "stroke-width": 1.5 }, row);
-    const after = rule ? this.rules[rule] : probability(renormalised);
+    const after = rule ? this.rules[rule] : percent(renormalised);
     const changed = rule || Math.abs(renormalised - prob) >= 5e-7, arrow = rule ? "" : "→ ";
     drawText(row, left + Math.max(1, length) + 0.4 * em, y + 1.12 * em,
-      `${probability(prob)} ${changed ? arrow + after : ""}`, { size: 0.92 * em });
-    draw("title", {}, row, fill(this.text.candidate, { token: text, place: place + 1, y: probability(prob), after,
+      `${percent(prob)} ${changed ? arrow + after : ""}`, { size: 0.92 * em });
+    draw("title", {}, row, fill(this.text.candidate, { token: text, place: place + 1, y: percent(prob), after,
       from: start.toFixed(4), to: end.toFixed(4) }));
     if (!taken && !this.full && this.n) this.choosable(row, id, text);
   }

@@ -19,7 +19,7 @@ from core.app.state.fragments import rerun
 from core.app.state.run import telling
 from core.components.attention_view import attention_view
 from core.figures import heads as figures
-from core.figures.numbers import probability, readable
+from core.figures.numbers import percent, readable
 from pages.heads.route import ROLLOUT, rollout_question
 from pages.heads.shared import (
     NONE,
@@ -115,7 +115,7 @@ def change(page: Lesson, run: Run, pair: Pair) -> None:
     first, then = int(p.argmax()), int(q.argmax())
     title = _change_title(page, run, pair, "change_same" if first == then else "change_other", kl=readable(effect.kl),
                           token=code(run.tokenizer.visible(first)), other=code(run.tokenizer.visible(then)),
-                          before=probability(p[first]), after=probability(q[then]))
+                          before=percent(p[first]), after=percent(q[then]))
     st.markdown(f"**{title}**")
     titles = tuple(page.label(f"change_{name}") for name in ("axis", "before", "after"))
     chart = figures.before_after([run.tokenizer.visible(int(i)) for i in ids], p[ids], q[ids], titles, reader.theme(),

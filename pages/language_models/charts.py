@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from core.figures.channels import kinds, quantity, tips
-from core.figures.numbers import readable
+from core.figures.numbers import percent, readable
 from core.figures.style import MONO, colour, overlaid
 
 
@@ -103,8 +103,8 @@ def letter_bars(text: str, mass: np.ndarray, title: str, theme: str, scale: floa
     """A bar with the probability of each letter of a text, in its order; those above 0.01 have their number."""
     frame = pd.DataFrame({"place": list(map(str, range(len(text)))), "letter": list(text),
                           "p": np.asarray(mass, float)})
-    frame["shown"] = [readable(p, 2) if p > 0.01 else "" for p in frame["p"]]
-    frame["exact"] = [readable(p, 4) for p in frame["p"]]
+    frame["shown"] = [percent(p, 0) if p > 0.01 else "" for p in frame["p"]]
+    frame["exact"] = [percent(p) for p in frame["p"]]
     x = _named_places(text.replace(" ", "·"), labelAngle=0, labelOverlap=False, labelPadding=3)
     y = quantity(alt.Y, "p", title, [0, 1.08], grid=True, values=[0, 0.5, 1], format="~g")
     base = alt.Chart(frame).encode(x=x, y=y, tooltip=tips(letter=" ", exact=title))

@@ -10,7 +10,7 @@ import streamlit as st
 from core.analysis import text_probability
 from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run, reader
-from core.figures.numbers import grouped, latex_number, plain_number, probability
+from core.figures.numbers import grouped, latex_number, percent, plain_number
 from pages.language_models import charts as figures
 from pages.language_models.shared import (
     PREFIX,
@@ -73,11 +73,11 @@ def draw(page: Lesson, run: Run) -> Reading:
     ranking = np.argsort(-posterior, kind="stable")
     best = edits[ranking[0]]
     title = page.label("correct_title", best=named(best.text),
-                       p=probability(float(posterior[ranking[0]])), n=len(edits))
+                       p=percent(float(posterior[ranking[0]])), n=len(edits))
     st.markdown(f"**{title}**")
     wide, beside = st.columns([13, 10], gap="medium")
     most = SHOWN_PRESENT if reader.present() else SHOWN
-    rows = ([row_of(page, edits[i], probability(float(posterior[i]))) for i in ranking[:most]]
+    rows = ([row_of(page, edits[i], percent(float(posterior[i]))) for i in ranking[:most]]
             + [row_of(page, given, page.label("correct_seen"))])
     with wide:
         draw_texts(page, rows, "corrections", (340, 180))

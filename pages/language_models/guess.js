@@ -3,7 +3,7 @@
 // numbers so far], identity, columns [name], unit, score [[name, value…]], settings {guesses "1-3-1"}. The model's
 // guesses of a sign are shown only when the reader has found it.
 import { button, draw, drawLine, fill, make, sized, spokenLine } from "../../core/components/lib/dom.js";
-import { probability } from "../../core/components/lib/numbers.js";
+import { percent } from "../../core/components/lib/numbers.js";
 import { Echoes } from "../../core/components/lib/echo.js";
 import { isShortcut } from "../../core/components/lib/keys.js";
 import { emOf } from "../../core/components/lib/text.js";
@@ -106,7 +106,7 @@ class Game {
       return;
     }
     draw("title", {}, group,
-      fill(this.text.tile, { sign: this.name(this.truth[i]), model: this.model[i], p: probability(this.own[i], 2) }));
+      fill(this.text.tile, { sign: this.name(this.truth[i]), model: this.model[i], p: percent(this.own[i]) }));
     if (Math.max(this.model[i], yours ?? 0) > HARD)
       draw("rect", { x, y, width: cell.width, height: cell.height - 0.2 * em }, group);
     draw("text", { ...middle, y: y + 1.35 * em, "font-size": 1.35 * em, class: "sign" }, group,
@@ -142,10 +142,10 @@ class Game {
       this.status.textContent = fill(this.text.wrong,
         { tried: this.tried.map((k) => this.name(k)).join(" "), n: this.tried.length });
     } else if (this.played.length) {
-      const list = this.likely[i].map(([symbol, p]) => `${this.name(symbol)} ${probability(p, 2)}`).join(" · ");
+      const list = this.likely[i].map(([symbol, p]) => `${this.name(symbol)} ${percent(p)}`).join(" · ");
       this.status.textContent = fill(this.at < this.signs.length ? this.text.right : this.text.over, {
         sign: this.name(this.truth[i]), yours: this.played.at(-1), model: this.model[i],
-        p: probability(this.own[i], 2), list });
+        p: percent(this.own[i]), list });
     } else this.status.textContent = this.text.begin;
   }
 

@@ -17,7 +17,7 @@ from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.evaluation import teaching_tasks as evaluation
-from core.figures.numbers import latex_number, latex_operand, plain_number, probability
+from core.figures.numbers import latex_number, latex_operand, percent, plain_number
 from pages.language_models import exercises, written
 from pages.language_models.exercises import CLASSES, Result
 from pages.language_models.shared import PREFIX, attached, choice, keep, named, read
@@ -161,14 +161,14 @@ def _question(page: Lesson, run: Run, task: str) -> Question:
         values = _case(run, task, exercises.prompt_of(task, "")).log_probs
         names = [label.strip() for label in CLASSES[task]]
         return page.question("prior", names, int(np.argmax(values)), prompt=code(exercises.prompt_of(task, "")),
-                             **{key: probability(math.exp(value)) for key, value in zip("ab", values)}, one=names[0],
+                             **{key: percent(math.exp(value)) for key, value in zip("ab", values)}, one=names[0],
                              other=names[1])
     prompt = exercises.prompt_of(task, page.label(f"made_up_{task}"))
     made_up = _case(run, task, prompt)
     p = math.exp(made_up.log_probs[0][0])
     return page.question("made_up", [page.label(f"made_up_option_{k}") for k in range(3)],
                          int(np.searchsorted(SURE, p)), prompt=code(prompt.replace("\n", "⏎")),
-                         token=code(made_up.names[0][0]), p=probability(p))
+                         token=code(made_up.names[0][0]), p=percent(p))
 
 
 def _table(results: list[Result], before: str) -> pd.DataFrame:

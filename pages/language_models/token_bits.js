@@ -1,6 +1,6 @@
 import { button, draw, drawLine, drawText, make } from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
-import { decimals, probability, significant } from "../../core/components/lib/numbers.js";
+import { decimals, percent, significant } from "../../core/components/lib/numbers.js";
 import { emOf, monoFont, textWidth } from "../../core/components/lib/text.js";
 import { mounted, redrawn } from "../../core/components/lib/view.js";
 
@@ -62,8 +62,8 @@ class Sentences {
     row.tokens.forEach((token, i) => {
       const width = widths[i], bar = (row.bits[i] / most) * height, middle = left + width / 2;
       const group = draw("g", {}, svg);
-      const bits = significant(row.bits[i], 4), p = probability(2 ** -row.bits[i], 4);
-      draw("title", {}, group, `${token}: ${bits} ${this.text.bits}, p = ${p}`);
+      const bits = significant(row.bits[i], 4), p = percent(2 ** -row.bits[i]);
+      draw("title", {}, group, `${token}: ${bits} ${this.text.bits}, ${p}`);
       draw("rect", { x: middle - em, width: 2 * em, y: height + 1.5 * em - bar, height: bar,
         class: i === dearest ? "high" : "" }, group);
       drawText(group, middle, height + 1.2 * em - bar,

@@ -9,7 +9,7 @@ import torch
 from core.app.frame import Lesson
 from core.app.state import Run
 from core.evaluation import teaching_tasks as evaluation
-from core.figures.numbers import bracketed, latex_number, latex_operand, probability
+from core.figures.numbers import bracketed, latex_number, latex_operand, percent
 from core.training.teaching_text import Exercise
 
 LONGEST_ANSWER = 24        # tokens
@@ -75,7 +75,7 @@ def steps(page: Lesson, written: Written) -> list[dict]:
 
 
 def bar(name: str, p: float, first: bool) -> dict:
-    return {"name": name, "p": p, "shown": probability(p), "first": first}
+    return {"name": name, "p": p, "shown": percent(p), "first": first}
 
 
 def lines(page: Lesson, written: Written, step: int) -> list[tuple[str, str]]:

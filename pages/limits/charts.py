@@ -10,7 +10,7 @@ import pandas as pd
 
 from core.analysis.statistics import Bin, Calibration, Proportion
 from core.figures.channels import by_index, kinds, quantity, tips
-from core.figures.numbers import probability, readable
+from core.figures.numbers import percent, readable
 from core.figures.point_names import names_of, placed, plots_of
 from core.figures.style import (
     MONO,
@@ -92,8 +92,8 @@ def _dot(b: Bin) -> dict:
     right = round(b.share_right * b.count)
     low, high = Proportion(right, b.count).interval
     return {"said": b.confidence, "came": b.share_right, "low": low, "high": high, "bin": bin_name(b),
-            "reading": f"{right} / {b.count}", "said_shown": readable(b.confidence),
-            "came_shown": readable(b.share_right)}
+            "reading": f"{right} / {b.count}", "said_shown": percent(b.confidence),
+            "came_shown": percent(b.share_right)}
 
 
 def counts(calibration: Calibration, titles: Mapping[str, str], theme: str, scale: float, height: int) -> alt.Chart:
@@ -133,9 +133,9 @@ def movers(tokens: Sequence[str], p: np.ndarray, q: np.ndarray, values: np.ndarr
     titles: of the values' axis, of p and of q.
     """
     frame = pd.DataFrame({"place": range(len(tokens)), "token": list(tokens), "value": np.asarray(values, float),
-                          "gains": values > 0, "p": [probability(a, 4) for a in p],
-                          "q": [probability(b, 4) for b in q], "exact": [readable(value, 4) for value in values],
-                          "shown": [f"{probability(a, 2)} → {probability(b, 2)}" for a, b in zip(p, q)]})
+                          "gains": values > 0, "p": [percent(a) for a in p],
+                          "q": [percent(b) for b in q], "exact": [readable(value, 4) for value in values],
+                          "shown": [f"{percent(a)} → {percent(b)}" for a, b in zip(p, q)]})
     most = float(frame["value"].abs().max()) if len(frame) else 1.0
     axis = alt.Axis(labelExpr=by_index(tokens), labelFont=MONO, labelFontSize=12.5 * scale,
                     labelColor=colour("text", theme), labelLimit=110 * scale)
@@ -157,8 +157,8 @@ def log_ratios(tokens: Sequence[str], p: np.ndarray, q: np.ndarray, named: Seque
     titles: of the two axes.
     """
     frame = pd.DataFrame({"name": list(tokens), "mean": np.sqrt(p * q), "ratio": np.log(q / p), "moved": np.abs(q - p),
-                          "gains": q > p, "named": list(named), "p": [probability(a) for a in p],
-                          "q": [probability(b) for b in q]})
+                          "gains": q > p, "named": list(named), "p": [percent(a) for a in p],
+                          "q": [percent(b) for b in q]})
     frame = placed(frame, np.log(frame["mean"]), frame["ratio"], frame["moved"])
     # room for a name at either end
     x = alt.X("mean:Q", title=titles[0], scale=alt.Scale(type="log", nice=False, padding=26 * scale),

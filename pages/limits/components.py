@@ -14,7 +14,7 @@ from core.app.compute import growing_results
 from core.app.frame import Lesson, Question, Reading
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
-from core.figures.numbers import bracketed, latex_number, latex_operand, probability, readable
+from core.figures.numbers import bracketed, latex_number, latex_operand, percent, readable
 from pages.limits.shared import PREFIX, keep, read
 
 STEP = 0.01        # of the finite difference, in the unit of a component
@@ -95,7 +95,7 @@ def _title(page: Lesson, scene: Scene) -> str:
     largest = np.sort(np.abs(scene.gradient).ravel())[::-1]
     half = int(np.searchsorted(np.cumsum(largest ** 2), 0.5 * (largest ** 2).sum())) + 1
     return page.label("components_title", target=code(scene.run.tokenizer.visible(scene.target)),
-                      p=probability(float(np.exp(scene.score))), token=code(scene.run.tokens[i]), c=c,
+                      p=percent(float(np.exp(scene.score))), token=code(scene.run.tokens[i]), c=c,
                       slope=readable(scene.gradient[i, c]), half=half, all=scene.gradient.size)
 
 

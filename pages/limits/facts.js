@@ -7,7 +7,7 @@ import {
   chip, draw, drawLine, drawText, fill, make, setRange, sized, spokenLine,
 } from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
-import { decimals, probability } from "../../core/components/lib/numbers.js";
+import { decimals, percent } from "../../core/components/lib/numbers.js";
 import { emOf, monoFont, shortened, textWidth } from "../../core/components/lib/text.js";
 import { mounted, redrawn } from "../../core/components/lib/view.js";
 
@@ -76,7 +76,7 @@ class Facts {
   shown(row) {
     const kept = row.bars.filter((bar) => this.scale === 1 || bar.said);
     const others = row.bars.reduce((sum, bar) => sum + (kept.includes(bar) ? 0 : bar.p), row.rest);
-    const rest = { name: this.text.rest, p: others, shown: probability(others), rest: true };
+    const rest = { name: this.text.rest, p: others, shown: percent(others), rest: true };
     return this.scale > 1 && kept.length ? kept : [...kept, rest];
   }
 
@@ -120,7 +120,7 @@ class Facts {
       const mark = right ? draw("circle", { cx: x, cy: y, r: size, class: "dot right" }, svg) : draw("path",
         { d: `M${x - size} ${y - size}l${2 * size} ${2 * size}m${-2 * size} 0l${2 * size} ${-2 * size}`,
           class: "dot wrong" }, svg);
-      draw("title", {}, mark, `${tip}  p = ${probability(p)}`);
+      draw("title", {}, mark, `${tip}  ${percent(p)}`);
       mark.onclick = () => this.tell([row.group, relation, subject]);
       if (i === row.picked) draw("circle", { cx: x, cy: y, r: size + 4, class: "ring" }, svg);
       return mark;
@@ -132,7 +132,7 @@ class Facts {
   /** What the threshold changes: lines, grounds, counts, and the sentence that sums them up. */
   mark() {
     let said = 0, wrong = 0, lost = 0;
-    const x = this.threshold, threshold = x.toFixed(2);
+    const x = this.threshold, threshold = percent(x, 0);
     for (const { row, counts, marks, ground, limit, xOf } of this.strips ?? []) {
       const tally = { right: 0, wrong: 0, kept_right: 0, kept_wrong: 0 };
       row.dots.forEach(([p, right], i) => {

@@ -18,7 +18,7 @@ from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.evaluation import confidence
 from core.evaluation.confidence import Claim
-from core.figures.numbers import bracketed, latex_number, latex_operand, percent, plain_number, probability
+from core.figures.numbers import bracketed, latex_number, latex_operand, percent, plain_number
 from core.training import teaching_text
 from core.training.teaching_text import Exercise
 from pages.limits.shared import (
@@ -157,7 +157,7 @@ def _title(page: Lesson, relation: dict, phrasing: str, subject: str,
     answer = confidence.greedy(answers)
     question = question_of(phrasing, relation, subject or subjects(relation, ASKED)[read(ASKED)][0])
     return page.label("facts_title_own" if subject else "facts_title", question=code(question),
-                      answer=code(_text(answer)), p=probability(answer.p), truth=code(exercise.answer.strip()))
+                      answer=code(_text(answer)), p=percent(answer.p), truth=code(exercise.answer.strip()))
 
 
 def phrasing_for(run: Run) -> str:
@@ -225,7 +225,7 @@ def _row(page: Lesson, subject: str, exercise: Exercise, claims: list[Claim], do
     is_dot = not typed and here in places          # a sample has no dot of the picked question, or of another
     return {"group": group, "name": page.label("group_own" if typed else f"group_{group}"), "ask": exercise.prompt,
             "truth": exercise.answer.strip(), "rest": max(0.0, 1 - math.fsum(claim.p for claim in claims)),
-            "bars": [{"name": _text(claim), "p": claim.p, "shown": probability(claim.p), "right": claim.right,
+            "bars": [{"name": _text(claim), "p": claim.p, "shown": percent(claim.p), "right": claim.right,
                       "said": claim is answer} for claim in claims],
             "picked": places.index(here) if is_dot else -1,
             "dots": [[round(case.claim.p, 6), case.claim.right, case.relation, case.place,
@@ -270,8 +270,8 @@ def _question(page: Lesson, dots: list[Case]) -> Question:
     others = _certainties(dots, "invented")
     above = int((others > limit).sum())
     return page.question("above", [page.label(f"question_above_{k}") for k in range(4)],
-                         int(np.searchsorted((0, 0.05, 0.2), above / len(others))), limit=plain_number(limit, 3),
-                         n=len(others), above=above, most=probability(float(others.max())))
+                         int(np.searchsorted((0, 0.05, 0.2), above / len(others))), limit=percent(limit),
+                         n=len(others), above=above, most=percent(float(others.max())))
 
 
 def _table(dots: list[Case]) -> pd.DataFrame:

@@ -21,7 +21,7 @@ from core.app.frame import Lesson, Place, Prediction, Question, Reading, Truth
 from core.app.frame.prediction import guess_of
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
-from core.figures.numbers import bracketed, latex_number, latex_operand, percent, plain_number, probability, readable
+from core.figures.numbers import bracketed, latex_number, latex_operand, percent, plain_number, readable
 from core.model.transformer import Transformer
 from pages.limits import components
 from pages.limits.shared import PREFIX, captioned_choice, keep, read
@@ -182,7 +182,7 @@ def _ablations(model: Transformer, ids: list[int], target: int, end: int) -> dic
 
 def _title(page: Lesson, scene: Scene) -> str:
     falls = scene.parts.values["removed"]
-    target = dict(target=code(scene.run.tokenizer.visible(scene.target)), p=probability(math.exp(scene.parts.score)))
+    target = dict(target=code(scene.run.tokenizer.visible(scene.target)), p=percent(math.exp(scene.parts.score)))
     if np.isnan(falls).all():
         return page.label("inputs_title_empty", **target)
     most = int(np.nanargmax(falls))
@@ -313,4 +313,4 @@ def _twice(page: Lesson, scene: Scene) -> Question:
     answer = 2 if len(ids) == 1 else 0 if again > scene.parts.score else 1
     return page.question("twice", [page.label(f"question_twice_{name}") for name in ("more", "less", "same")], answer,
                          target=code(scene.run.tokenizer.visible(scene.target)),
-                         once=probability(math.exp(scene.parts.score)), twice=probability(math.exp(again)))
+                         once=percent(math.exp(scene.parts.score)), twice=percent(math.exp(again)))

@@ -19,7 +19,7 @@ from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.frame.charts import look
 from core.app.state import Run, address, reader
 from core.components.lib.token_view import token_view
-from core.figures.numbers import latex_number, latex_operand, percent, plain_number, probability, readable
+from core.figures.numbers import latex_number, latex_operand, percent, plain_number, readable
 from core.language import word_order
 from core.language.word_order import READINGS, Answer
 from pages.limits import charts as figures
@@ -173,7 +173,7 @@ def _items(page: Lesson, run: Run, scene: Scene) -> None:
     _picture(page.header("items") | {"items": entries, "height": height,
               "settings": {"item": scene.item}}, key=f"{PREFIX}items",
              on_settings=lambda settings: keep(item=settings["item"]))
-    st.markdown(" · ".join(f"{code(option.strip())} {probability(math.exp(value))}"
+    st.markdown(" · ".join(f"{code(option.strip())} {percent(math.exp(value))}"
                            for option, value in zip(scene.picked.item.options, scene.picked.log_probs)))
     opened = run.with_text(scene.picked.prompt)
     link = address.link({"prompt": opened.text, "position": len(opened.token_ids) - 1,

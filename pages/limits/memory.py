@@ -18,7 +18,7 @@ from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.evaluation import corpus_size
 from core.evaluation.memorisation import Recitation, recitations
-from core.figures.numbers import latex_number, latex_operand, plain_number, probability, readable
+from core.figures.numbers import latex_number, latex_operand, percent, plain_number, readable
 from core.model import checkpoints
 from core.model.generation import generate
 from core.model.sampling import SamplingConfig
@@ -145,7 +145,7 @@ def _row(page: Lesson, run: Run, r: Recitation, kind: str) -> dict:
         rest = page.label("recital_rest", text=" ".join(run.tokenizer.decode(r.token_ids[n:]).split()))
     tokens = [[visible(i), "given", None, ""] for i in given]
     for name, steps in (("recited", zip(r.token_ids[:n], map(math.exp, r.log_probs))), ("strayed", strayed)):
-        tokens += [[visible(i), name, p, f"p = {probability(p)}"] for i, p in steps]
+        tokens += [[visible(i), name, p, percent(p)] for i, p in steps]
     times = _times(page, r.passage.repeats)
     return {"kind": kind, "name": page.label(f"recital_{kind}", name=r.passage.name, times=times),
             "sum": page.label("recital_sum", n=n, all=len(r.token_ids), nats=readable(r.nats_per_token)),

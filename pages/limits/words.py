@@ -154,7 +154,7 @@ def _sentence(page: Lesson, run: Run, pair: Pair) -> Reading:
     ids = np.concatenate([gained, lost[::-1]]).astype(int)
     p, q = np.exp(contrast.log_p), np.exp(contrast.log_q)
     most, least = (code(visible(int(tokens[0]))) if len(tokens) else "–" for tokens in (gained, lost))
-    title = page.label("words_title", a=code(pair.a), b=code(pair.b), tv=readable(contrast.total_variation),
+    title = page.label("words_title", a=code(pair.a), b=code(pair.b), tv=percent(contrast.total_variation),
                        gained=most, lost=least)
     st.markdown(f"**{title}**")
     left, right = st.columns(2, gap="medium")

@@ -12,7 +12,7 @@ from core.app.frame import Lesson, Question, Reading
 from core.app.frame.code_and_data import as_csv
 from core.app.state import Run, reader
 from core.components.sampling_panel import PanelSettings, seeded_uniforms
-from core.figures.numbers import bracketed, grouped, latex_number, latex_operand, plain_number, probability
+from core.figures.numbers import bracketed, grouped, latex_number, latex_operand, percent, plain_number, probability
 from core.model import sampling
 from core.model.sampling import RULES, SamplingConfig, Truncation, truncate
 from pages.next_token.charts import largest_terms, terms_chart, terms_rows
@@ -256,7 +256,7 @@ def twin(page: Lesson, run: Run, truncation: Truncation, panel: PanelSettings) -
                       kept=grouped(truncation.n_kept), size=grouped(len(truncation.probs)),
                       mass=probability(truncation.kept_mass), cut=grouped(len(truncation.probs) - truncation.n_kept),
                       tail=probability(max(0.0, 1 - truncation.kept_mass)), first=first,
-                      y=probability(truncation.probs[0]), xi=f"{panel.xi:.4f}", drawn=drawn,
+                      y=percent(truncation.probs[0]), xi=f"{panel.xi:.4f}", drawn=drawn,
                       drawn_y=probability(truncation.renormalised[place]))
 
 
@@ -269,4 +269,4 @@ def summary(page: Lesson, run: Run, truncation: Truncation) -> dict[str, str]:
             page.label("panel_entropy"): plain_number(truncation.entropy_after),
             page.label("panel_perplexity"): plain_number(truncation.perplexity_after),
             page.label("pin_first"): f"{run.tokenizer.visible(int(truncation.token_ids[0]))} "
-                                     f"{probability(truncation.probs[0])}"}
+                                     f"{percent(truncation.probs[0])}"}

@@ -14,7 +14,16 @@ from core.app.compute import cache
 from core.app.frame import Lesson, Question, Reading
 from core.app.state import Run
 from core.cost import counting
-from core.figures.numbers import bracketed, in_latex, latex_number, latex_operand, plain_number, probability, readable
+from core.figures.numbers import (
+    bracketed,
+    in_latex,
+    latex_number,
+    latex_operand,
+    percent,
+    plain_number,
+    probability,
+    readable,
+)
 from core.model import sampling
 from core.model.config import ModelConfig
 from core.model.sampling import Truncation, truncate
@@ -39,7 +48,7 @@ def reading(page: Lesson, run: Run, position: int, layer: int, row: DeltaGenerat
     truncation = truncation_of(run, position)
     summary = {page.label("pin_token"): run.tokens[position],
                page.label("pin_top"): run.tokenizer.visible(int(truncation.token_ids[0])),
-               page.label("pin_p"): plain_number(truncation.probs[0]),
+               page.label("pin_p"): percent(truncation.probs[0]),
                page.label("pin_entropy"): plain_number(truncation.entropy_before)}
     return Reading(number_lines(page, run, position, layer, truncation), question(page, run, position, truncation),
                    [Transformer.forward, truncate, *([] if run.is_encoder else [sampling.draw])],
@@ -195,7 +204,7 @@ def question(page: Lesson, run: Run, position: int, truncation: Truncation) -> Q
     names = {token_id: code(run.tokenizer.visible(token_id)) for token_id in ids}
     token = escaped(run.tokens[position])
     why = page.label("check_off_why", without=names[alone[0]], p_without=probability(p), top=names[top],
-                     p=probability(truncation.probs[0]), token=token, position=position)
+                     p=percent(truncation.probs[0]), token=token, position=position)
     return Question("off", page.label("check_off", token=token, layers=layers), [names[token_id] for token_id in ids],
                     ids.index(alone[0]), why)
 
@@ -240,5 +249,5 @@ def twin(page: Lesson, run: Run, position: int, truncation: Truncation) -> str:
     return page.label("twin", n=len(run.token_ids), n_cut=run.n_cut, token=escaped(run.tokens[position]),
                       position=position, model=escaped(run.title),
                       top=escaped(run.tokenizer.visible(int(truncation.token_ids[0]))),
-                      p=probability(truncation.probs[0]),
+                      p=percent(truncation.probs[0]),
                       first=readable(stream[0]), last=readable(stream[-1]), layers=run.model.config.n_layers)

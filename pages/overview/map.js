@@ -2,7 +2,7 @@
 import { alike, unpack } from "../../core/components/lib/bytes.js";
 import { fill, labelled, make, rich } from "../../core/components/lib/dom.js";
 import { byKeys, isShortcut } from "../../core/components/lib/keys.js";
-import { significant } from "../../core/components/lib/numbers.js";
+import { percent, significant } from "../../core/components/lib/numbers.js";
 import { rowOffsets, showTip, tokenChip } from "../../core/components/lib/pattern.js";
 import { pageFoot, readTheme, whenStyled } from "../../core/components/lib/theme.js";
 import { keepFitted, roomBelow, scaleOf } from "../../core/components/lib/view.js";
@@ -376,7 +376,7 @@ function say(map) {
   const { text, position, draw } = map, [token, , p] = map.silence ? ["", 0, 0] : map.candidates[position][0];
   const { name, l } = map.stages[map.stage] ?? {};
   const values = { token: { chip: map.tokens[position], name: "chip query" }, top: { chip: token },
-    p: significant(p), n: map.n, d: map.d, v: map.vocabulary, heads: map.heads, d_ff: map.d_ff,
+    p: percent(p), n: map.n, d: map.d, v: map.vocabulary, heads: map.heads, d_ff: map.d_ff,
     id: map.ids[position], block: l, position, drawn: { chip: draw?.token ?? "" }, xi: draw?.xi.toFixed(4) };
   if (l !== undefined) {
     const weights = rowWeights(map, l, position, null), weight = Math.max(...weights);

@@ -1,7 +1,7 @@
 // The right end of the map: the logits as a skyline over the vocabulary, the likeliest next tokens as bars, and the
 // random draw of one.
 import { button, fill, make, rich } from "../../core/components/lib/dom.js";
-import { exact, significant } from "../../core/components/lib/numbers.js";
+import { percent } from "../../core/components/lib/numbers.js";
 import { tokenChip } from "../../core/components/lib/pattern.js";
 
 /** Build the parts and store them on the map by their names. toLast() picks the last token. */
@@ -60,7 +60,7 @@ function probabilityOf({ logits, position, sent, text }, id) {
   if (position !== sent) return "";
   const peak = mostOf(logits), sum = logits.reduce((total, u) => total + Math.exp(u - peak), 0);
   const ahead = logits.filter((u, k) => u > logits[id] || (u === logits[id] && k < id)).length;
-  return fill(text.actual_rank, { p: significant(Math.exp(logits[id] - peak) / sum), rank: ahead + 1 });
+  return fill(text.actual_rank, { p: percent(Math.exp(logits[id] - peak) / sum), rank: ahead + 1 });
 }
 
 const mostOf = (values) => values.reduce((a, b) => Math.max(a, b), -Infinity);
@@ -72,10 +72,10 @@ function drawBars(map, atEnd) {
   while (bars.children.length > candidates.length) bars.lastChild.remove();
   while (bars.children.length < candidates.length) bars.append(newBar());
   candidates.forEach(([token, id, p], k) => {
-    const bar = bars.children[k], hint = fill(map.text.bar_hint, { token, id, p: exact(p) });
+    const bar = bars.children[k], hint = fill(map.text.bar_hint, { token, id, p: percent(p) });
     bar.chip.textContent = token;
     bar.fill.style.width = `${100 * p}%`;
-    bar.number.textContent = significant(p);
+    bar.number.textContent = percent(p);
     bar.className = id === drawn ? "drawn" : "";
     bar.button.ariaLabel = hint;
     Object.assign(bar.button, { title: hint, disabled: here || !atEnd, onclick: () => map.send("appended", id) });

@@ -343,7 +343,7 @@ class Unrolled {
       if (!backward) this.triangle(ink("attention-ink"), [[to, base + 3], [to - 4, base - 6], [to + 4, base - 6]]);
     }
     const share = backward ? 0 : this.leftAt(this.route, picked.step);
-    const left = share < TINY ? `< ${percent(TINY)}` : percent(share);
+    const left = share < TINY ? `< ${percent(TINY, 0)}` : percent(share);
     const words = backward ? text.none : fill(text.path, { steps: Math.abs(picked.step - source), left });
     const { scrollLeft, clientWidth } = this.scroll;
     context.font = `700 ${this.type}px ${ink("font")}`;

@@ -111,7 +111,7 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
 
 def share_text(page: Lesson, share: float) -> str:
     """A share in percent; of a tiny one only how small it is."""
-    return percent(share) if share >= TINY else page.label("less_than", value=percent(TINY))
+    return percent(share) if share >= TINY else page.label("less_than", value=percent(TINY, 0))
 
 
 def _asked(run: Run) -> tuple[str, bool, int, int, int]:

@@ -15,7 +15,7 @@ from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.frame.selection_controls import pick
 from core.app.state import Run, reader
 from core.figures import residual_stream as figures
-from core.figures.numbers import bracketed, latex_number, plain_number, readable
+from core.figures.numbers import bracketed, latex_number, percent, plain_number, readable
 from core.figures.thinning import largest
 from core.model.config import ModelConfig
 from core.model.intervention import HeadEdit, Intervention
@@ -190,8 +190,8 @@ def _question(page: Lesson, run: Run, logit: Contributions, position: int, targe
     answer = 2 if abs(after - before) < 0.05 * before else 0 if after < before else 1
     head = part_name(page, best)
     return page.question("contributions", [page.label(name) for name in ("falls", "rises", "stays")], answer, head=head,
-                         target=code(run.tokenizer.visible(target)), value=readable(value), before=readable(before),
-                         after=readable(after))
+                         target=code(run.tokenizer.visible(target)), value=readable(value), before=percent(before),
+                         after=percent(after))
 
 
 def probability_without(run: Run, part: Part, position: int, target: int) -> tuple[float, float]:

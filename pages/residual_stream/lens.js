@@ -2,7 +2,7 @@
 // the browser; Python hears of it when the hand has let go.
 import { draw, reveal, show } from "../../core/components/residual_grid/grid.js";
 import { rich, setRange } from "../../core/components/lib/dom.js";
-import { significant } from "../../core/components/lib/numbers.js";
+import { percent } from "../../core/components/lib/numbers.js";
 
 function follow(state) {
   const { data, picked, input, amount } = state;
@@ -18,7 +18,7 @@ function follow(state) {
 // The sentence of the picked row, with its tokens as chips.
 function sayWhere({ data, picked: { row, column }, texts, values, title }) {
   const last = data.rows - 1, guess = (at) => ({ chip: data.vocabulary[texts[at * data.columns + column]] });
-  const p = (at) => significant(values[at * data.columns + column]);
+  const p = (at) => percent(values[at * data.columns + column]);
   rich(title, data.titles[row === last ? 1 : 0], { where: data.row_labels[row], guess: guess(row), p: p(row),
     token: { chip: data.column_labels[column] }, last: guess(last), last_p: p(last) });
 }

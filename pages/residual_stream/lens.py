@@ -20,7 +20,7 @@ from core.components.lib.bytes import pack
 from core.components.lib.hand import HAND_CSS, HAND_HTML
 from core.components.residual_grid import GRID_CSS, GRID_HTML, grid_data
 from core.figures import residual_stream as figures
-from core.figures.numbers import bracketed, latex_number, latex_operand, probability, readable
+from core.figures.numbers import bracketed, latex_number, latex_operand, percent
 from pages.residual_stream.shared import (
     PREFIX,
     SEEN_WHOLE,
@@ -62,7 +62,7 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
         settled = settled_after(ids)
         return Truth(stretch(settled, n_layers, 0), seen={0: 2, 1: 1}.get(changes, 0), values={
             "first": visible(ids[0]), "last": visible(ids[-1]), "settled": settled,
-            "end": probability(float(read.probs[-1, run.asked]))})
+            "end": percent(float(read.probs[-1, run.asked]))})
 
     return Prediction("lens", Options([*page.labels("guess_lens").values()]), truth,
                       {"token": run.tokens[run.asked], "n_layers": n_layers,
@@ -113,7 +113,8 @@ def _grid(page: Lesson, run: Run, reading: LensReading, depth: int, title: str) 
         reading=page.label("reading_lens"), twin=unmarked(title), theme=reader.theme(),
         picked=(depth, reader.selection().position), limits=(0.0, 1.0),
         least_column=round((80 if reader.present() else 66) * scale), least_row=round(16 * scale),
-        rows_scroll=n_layers > SEEN_WHOLE, height=290, most_height=520, fit=screen_taken(30), present=reader.present())
+        rows_scroll=n_layers > SEEN_WHOLE, height=290, most_height=520, fit=screen_taken(30), present=reader.present(),
+        percent=True)
     header |= {"slider": (page.label("depth_slider"), page.label("depth_help")),
                "titles": (page.words.labels["title_lens"], page.words.labels["title_lens_end"])}
     _lens(key=GRID, data=pack(header, arrays), height="content",
@@ -136,7 +137,7 @@ def _guesses(page: Lesson, run: Run, logits: torch.Tensor, depth: int, target: i
 
 def _title(page: Lesson, run: Run, reading: LensReading, depth: int, position: int) -> str:
     (guess, p), (last, last_p) = ((code(run.tokenizer.visible(int(reading.token_ids[row, position]))),
-                                   readable(float(reading.probs[row, position]))) for row in (depth, -1))
+                                   percent(float(reading.probs[row, position]))) for row in (depth, -1))
     n_layers, end = run.model.config.n_layers, "_end" * (depth == run.model.config.n_layers)
     return page.label(f"title_lens{end}", token=code(run.tokens[position]), where=depth_names(page, n_layers)[depth],
                       guess=guess, p=p, last=last, last_p=last_p)

@@ -1,14 +1,14 @@
 // The likeliest tokens of one position at the depth under the hand, as bars between 0 and 1.
 import { unpack } from "../../core/components/lib/bytes.js";
 import { make } from "../../core/components/lib/dom.js";
-import { significant } from "../../core/components/lib/numbers.js";
+import { percent } from "../../core/components/lib/numbers.js";
 
 function bar(list, token, p, marked) {
   const item = make("li", marked ? "marked" : "", list);
-  item.title = `${token}: ${p}`;
+  item.title = `${token}: ${percent(p)}`;
   make("code", "", item, token);
   make("i", "", make("span", "", item)).style.width = `${100 * p}%`;
-  make("output", "", item, significant(p));
+  make("output", "", item, percent(p));
 }
 
 function draw(list) {

@@ -12,7 +12,7 @@ from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.frame.selection_controls import pick
 from core.app.state import Run, reader
 from core.figures import residual_stream as figures
-from core.figures.numbers import latex_number, probability, readable
+from core.figures.numbers import latex_number, percent, readable
 from core.model.intervention import Intervention
 from core.model.trace import Trace
 from pages.residual_stream.shared import PREFIX, choice, look, read, show
@@ -33,7 +33,7 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
         alike, without = map(alike_at_end, traces)
         gap, (before, after) = without - alike, (int(trace.logits[position].argmax()) for trace in traces)
         return Truth(2 if abs(gap) < NEAR else 0 if gap > 0 else 1, seen=int(before == after), values={
-            "without": probability(without), "alike": probability(alike)})
+            "without": readable(without), "alike": readable(alike)})
 
     return Prediction("cut", Options([*page.labels("guess_cut").values()]), truth,
                       {"n": n}, position)
@@ -95,8 +95,8 @@ def _by_depth(name: str, stream: Tensor, position: int) -> np.ndarray:
 def _title(page: Lesson, run: Run, position: int, before: np.ndarray, after: np.ndarray, effect: Effect) -> str:
     first, second = int(before.argmax()), int(after.argmax())
     return page.label("title_cut", token=code(run.tokens[position]), before=code(run.tokenizer.visible(first)),
-                      before_p=readable(before[first]), after=code(run.tokenizer.visible(second)),
-                      after_p=readable(after[second]), kl=readable(effect.kl))
+                      before_p=percent(before[first]), after=code(run.tokenizer.visible(second)),
+                      after_p=percent(after[second]), kl=readable(effect.kl))
 
 
 def _lines(page: Lesson, run: Run, effect: Effect, traces: tuple[Trace, Trace]) -> list[tuple[str, str]]:

@@ -3,7 +3,7 @@
 // of the dropped have a loss of 0.00, edges [[start, end, p]] of the word's lattice, cut [length of each piece of the
 // best way], score: its ln p, share of it in all ways}]; settings {step}: rounds that are over, −1 for all.
 import { button, chip, draw, drawText, fill, make, rich, sized, spokenLine } from "../../core/components/lib/dom.js";
-import { grouped, plain, probability } from "../../core/components/lib/numbers.js";
+import { grouped, percent, plain, probability } from "../../core/components/lib/numbers.js";
 import { Player } from "../../core/components/lib/player.js";
 import { emOf, monoFont, textWidth } from "../../core/components/lib/text.js";
 import { mounted, redrawn, TitledView } from "../../core/components/lib/view.js";
@@ -148,7 +148,7 @@ class Unigram extends TitledView {
     rich(this.wordHead, this.text.word, { word: { chip: this.letters.join("") }, n: round.edges.length });
     this.said.replaceChildren(`${this.text.best} `);
     for (const key of best) chip(this.said, this.name(...key.split(",").map(Number)));
-    this.said.append(` ${fill(this.text.share, { score: plain(round.score, 3), share: probability(round.share) })}`);
+    this.said.append(` ${fill(this.text.share, { score: plain(round.score, 3), share: percent(round.share) })}`);
     if (left) make("span", "muted", this.said, ` ${fill(this.text.more, { n: left })}`);
   }
 }

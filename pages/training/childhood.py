@@ -17,7 +17,7 @@ from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.frame.guard import fragment
 from core.app.state import Run, model_choice, reader
 from core.app.state import run as runs
-from core.figures.numbers import grouped, latex_number, latex_operand, percent, probability, readable
+from core.figures.numbers import grouped, latex_number, latex_operand, percent, readable
 from core.learning import teacher_forcing
 from core.model.checkpoints import Milestone
 from pages.training.charts import Axis
@@ -146,7 +146,7 @@ def _title(page: Lesson, past: Run, name: str, moment: Milestone) -> str:
     best, token = past.trace.probs[-1].double().max(dim=-1)
     return page.label("childhood_title", name=name, steps=grouped(moment.step),
                       tokens=grouped(moment.tokens_seen), loss=readable(first_loss(moment)),
-                      token=code(past.tokenizer.visible(int(token))), p=probability(float(best)))
+                      token=code(past.tokenizer.visible(int(token))), p=percent(float(best)))
 
 
 def shortened(sample: str, most: int = SAMPLE_SHOWN) -> str:

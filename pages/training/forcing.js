@@ -1,6 +1,6 @@
 import { draw, drawLine, drawText, fill, make, spokenLine } from "../../core/components/lib/dom.js";
 import { steppedByKeys } from "../../core/components/lib/keys.js";
-import { probability, readable } from "../../core/components/lib/numbers.js";
+import { percent, readable } from "../../core/components/lib/numbers.js";
 import { emOf, monoFont, textWidth } from "../../core/components/lib/text.js";
 import { mounted, redrawn } from "../../core/components/lib/view.js";
 
@@ -38,7 +38,7 @@ class Forcing {
 
   words(i) {
     return fill(this.text.column, { token: this.tokens[i], guess: this.guesses[i],
-      p_guess: probability(this.p_guess[i]), next: this.tokens[i + 1], p: probability(this.p_true[i]),
+      p_guess: percent(this.p_guess[i]), next: this.tokens[i + 1], p: percent(this.p_true[i]),
       loss: readable(this.losses[i]) });
   }
 
@@ -87,12 +87,12 @@ class Forcing {
     const group = draw("g", { class: `column${i === this.picked ? " picked" : ""}` }, this.svg);
     draw("title", {}, group, known ? this.words(i)
         : fill(this.text.last,
-          { token: this.tokens[i], guess: this.guesses[i], p_guess: probability(this.p_guess[i]) }));
+          { token: this.tokens[i], guess: this.guesses[i], p_guess: percent(this.p_guess[i]) }));
     draw("rect", { class: "ground", x: x + 1, y: 1, width: this.column - 2, height: top + bars + 2 * em - 2, rx: 5 },
       group);
     this.token(group, this.tokens[i], middle, 1.3 * em, em, "");
     this.token(group, this.guesses[i], middle, 3.6 * em, em, this.right[i] ? "right" : "guess");
-    const share = (p, y) => drawText(group, middle, y, probability(p), { anchor: "middle", size: 0.85 * em });
+    const share = (p, y) => drawText(group, middle, y, percent(p), { anchor: "middle", size: 0.85 * em });
     share(this.p_guess[i], 5.2 * em);
     if (!known) return;
     this.token(group, this.tokens[i + 1], middle, 6.6 * em, em, this.right[i] ? "right" : "");

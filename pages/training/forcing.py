@@ -13,7 +13,7 @@ from core.app.frame import Lesson, Place, Prediction, Question, Reading, Truth
 from core.app.frame.prediction import guess_of
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
-from core.figures.numbers import latex_number, latex_operand, probability, readable
+from core.figures.numbers import latex_number, latex_operand, percent, readable
 from core.learning import teacher_forcing as forcing
 from core.learning.teacher_forcing import Predictions
 from pages.training import charts
@@ -50,7 +50,7 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
     def truth(guess: int) -> Truth:
         losses = _predict(run, run.token_ids).losses
         at = int(losses.argmax()) + 1
-        p, own = (probability(math.exp(-losses[i - 1])) for i in (at, guess))
+        p, own = (percent(math.exp(-losses[i - 1])) for i in (at, guess))
         return Truth(at, said=p, own=own, values={"token": run.tokens[at], "p": p})
 
     return Prediction("forcing", Place(run.tokens, range(1, len(run.token_ids))), truth)
@@ -103,7 +103,7 @@ def _title(page: Lesson, run: Run, preds: Predictions, tokens: list[str], unit: 
                       mean=readable(preds.mean / NATS[unit]), unit=page.label(f"unit_{unit}"),
                       perplexity=readable(preds.perplexity), token=code(tokens[dearest + 1]),
                       loss=readable(preds.losses[dearest] / NATS[unit]), price=page.label(f"columns_loss_{unit}"),
-                      p=probability(preds.p_true[dearest]))
+                      p=percent(preds.p_true[dearest]))
     if is_packed:
         title += " " + page.label("forcing_title_packed", n=len(forcing.documents_of(run.text)))
     return title

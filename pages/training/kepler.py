@@ -16,7 +16,7 @@ from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run, reader
 from core.components.lib.bytes import pack
 from core.components.lib.instrument import instrument
-from core.figures.numbers import bracketed, grouped, latex_number, latex_operand, probability, readable
+from core.figures.numbers import bracketed, grouped, latex_number, latex_operand, percent, readable
 from core.learning import kepler
 from core.learning.kepler import Fit, Observations
 from core.model import checkpoints
@@ -151,7 +151,7 @@ def phases(page: Lesson, run: Run, fit: Fit) -> str:
     p, token = run.trace.probs[-1].double().max(dim=-1)
     values = dict(name=escaped(run.title), L=config.n_layers, h=config.n_heads, d=config.d_model,
                   n=grouped(run.model.n_parameters), tokens=f"{sum(row['tokens_seen'] for row in ends) / 1e6:.1f}",
-                  steps=sum(row["step"] for row in ends), held_out=held_out, p=probability(float(p)),
+                  steps=sum(row["step"] for row in ends), held_out=held_out, p=percent(float(p)),
                   token=run.tokenizer.visible(int(token)).replace("`", "ˋ").replace("|", "\\|"),
                   measured=read("measured"), noise=f"{read('noise'):g}",
                   trained=f"{kepler.TRAINED:g}", fitted=fit.numbers.shape[1], last=int(fit.steps[-1]),

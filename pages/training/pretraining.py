@@ -11,7 +11,7 @@ from core.app.compute.cache import LoadedModel
 from core.app.frame import Lesson, Question, Reading, job_controls
 from core.app.frame.guard import fragment
 from core.app.state import Run
-from core.figures.numbers import grouped, latex_number, latex_operand, probability, readable
+from core.figures.numbers import grouped, latex_number, latex_operand, percent, readable
 from core.learning import tuning
 from core.model import checkpoints
 from pages.training import fine_tuning
@@ -117,7 +117,7 @@ def _question(page: Lesson, loaded: LoadedModel, example) -> Question:
         return code(loaded.tokenizer.visible(token))
 
     def p(token: int) -> str:
-        return probability(math.exp(log_probs[token]))
+        return percent(math.exp(log_probs[token]))
 
     return ask(page, "pretrained", {first, order[9], order[39]}, order[0], named, prompt=one_line(example.prompt),
                token=named(order[0]), p=p(order[0]), answer=named(first), p_answer=p(first))

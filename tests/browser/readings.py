@@ -129,6 +129,8 @@ def index(named: str, shown: Shown) -> int:
 def agrees(written: str, expected: float, noise: float) -> bool:
     """Whether a written number is the expected one, rounded, but for noise; of NaN, which the mask hides, no number is
     written."""
+    if written.endswith("%"):
+        return agrees(written[:-1].strip(), 100 * expected, 100 * noise)
     digits = written.lstrip("<> ").replace(",", "").translate(ASCII).replace(f"{DOT}10", "e")
     try:
         number = Decimal(digits)

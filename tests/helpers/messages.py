@@ -37,8 +37,10 @@ def given(at: AppTest, component: str) -> dict:
 
 
 def value_of(written: str) -> float:
-    """The number that a text says, as core/figures/numbers.py writes it."""
-    mantissa, _, power = written.strip().lstrip("<> ").replace("−", "-").replace(",", "").partition(f"{DOT}10")
+    """The number that a text says, as core/figures/numbers.py writes it; what is in percent is a number from 0 to 1."""
+    if (text := written.strip()).endswith("%"):
+        return value_of(text[:-1]) / 100
+    mantissa, _, power = text.lstrip("<> ").replace("−", "-").replace(",", "").partition(f"{DOT}10")
     return float(f"{mantissa}e{power.translate(PLAIN)}" if power else mantissa)
 
 

@@ -8,7 +8,7 @@ from core.app.base.markdown import code
 from core.app.base.prose import TextFile
 from core.app.state import reader
 from core.app.state.run import Run
-from core.figures.numbers import probability
+from core.figures.numbers import percent
 from core.model.tokenizer import Tokenizer
 
 
@@ -33,7 +33,7 @@ def draw(lesson: str, run: Run, position: int, words: TextFile) -> NamedToken | 
         st.caption(words.label("named_first"))
     found = look_up(run.logits(position), target, run.tokenizer.visible(target))
     st.markdown(words.label("named_result", token=code(found.visible), rank=found.rank, n=run.tokenizer.vocab_size,
-                            p=probability(found.probability)))
+                            p=percent(found.probability)))
     return found
 
 

@@ -3,7 +3,7 @@ import numpy as np
 
 from core.app.frame.named_token import look_up
 from core.app.frame.prediction import Truth
-from core.figures.numbers import probability
+from core.figures.numbers import percent
 from core.model.tokenizer import Tokenizer
 
 N_BARS = 4
@@ -18,8 +18,8 @@ def judged(typed: str, logits: np.ndarray, tokenizer: Tokenizer, seen: int = 0, 
     bars = [(tokenizer.visible(i), look_up(logits, i, "").probability, i == own) for i in [*top, *({own} - set(top))]]
     found = look_up(logits, own, typed)
     return Truth(tokenizer.visible(top[0]), bars=bars, seen=seen, values=values | {
-        "top": tokenizer.visible(top[0]), "p": probability(bars[0][1]), "word": tokenizer.visible(own),
-        "own": probability(found.probability), "rank": found.rank, "n": len(logits)})
+        "top": tokenizer.visible(top[0]), "p": percent(bars[0][1]), "word": tokenizer.visible(own),
+        "own": percent(found.probability), "rank": found.rank, "n": len(logits)})
 
 
 def token_of(typed: str, tokenizer: Tokenizer, logits: np.ndarray) -> int:

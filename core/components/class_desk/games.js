@@ -4,7 +4,7 @@ import { plain } from "../class_tally/tally.js";
 import { Wall } from "../class_wall/wall.js";
 import { WordList } from "../class_wall/words.js";
 import { button, fill, make, setText } from "../lib/dom.js";
-import { readable } from "../lib/numbers.js";
+import { percent, readable } from "../lib/numbers.js";
 import { Truncation } from "../sampling_panel/truncation.js";
 
 const SETTINGS = [["temperature", 0.1, 3, 0.1, 1], ["top_k", 1, 20, 1, 20], ["top_p", 0.05, 1, 0.05, 1]];
@@ -141,7 +141,7 @@ export class Game {
     make("i", "", track).style.width = `${100 * share}%`;
     make("i", "model", track).style.width = `${100 * (p ?? 0)}%`;
     make("span", "share", row, share ? `${readable(100 * share)}\u00a0%` : "–");
-    make("span", "p", row, p === undefined ? "" : `${this.text.model} ${readable(100 * p)}\u00a0%`);
+    make("span", "p", row, p === undefined ? "" : `${this.text.model} ${percent(p)}`);
   }
 
   /** Temperature, top-k and top-p cut what the class has said, and one word of what is left is drawn. */

@@ -1,7 +1,7 @@
 // What a class has answered, beside what the model says: bars for options and words, counts in the text for places, a
 // grid for cells, a line for numbers. A phone marks its own answer.
 import { draw, fill, make, sized } from "../lib/dom.js";
-import { readable } from "../lib/numbers.js";
+import { percent as chance, readable } from "../lib/numbers.js";
 import { inline } from "../prediction/inline.js";
 import { shareOf } from "../prediction/told.js";
 
@@ -141,7 +141,7 @@ function words(box, shown) {
     const row = make("div", "row", box);
     nameWord(row, word, shown);
     bar(row, counts.get(word) ?? 0, tally.n, 0, 0);
-    make("span", "p", row, known.has(word) ? `${text.model} ${readable(100 * known.get(word))}\u00a0%` : "");
+    make("span", "p", row, known.has(word) ? `${text.model} ${chance(known.get(word))}` : "");
   }
   const named = make("p", "named", box);
   if (tally.other) make("span", "", named, fill(text.others, { n: tally.other }));

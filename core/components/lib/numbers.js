@@ -1,5 +1,6 @@
 // Numbers as a reader sees them, never rounded into a falsehood: what is not 0 is not written as 0, nor what is below 1
-// as 1. This is the rule of core/figures/numbers.py; the tests hold both to the same numbers.
+// as 1. The chance that a model gives to a word, a class or an answer is written in percent, an attention weight as a
+// number. This is the rule of core/figures/numbers.py; the tests hold both to the same numbers.
 
 const MINUS = "\u2212", SPACE = "\u00a0";
 
@@ -61,16 +62,25 @@ export function readable(value, digits = 3) {
   return /^\D?\d[\d,]*\.\d+$/.test(text) ? text.replace(/\.?0+$/, "") : text;
 }
 
-/** A share in percent with `places` decimals; only 0 is written as 0 % and only 1 as 100 %. */
+/** A chance or a share, which rounding may have left a little above 1, in percent with `places` decimals, and below 1 %
+    with `places` + 1 significant digits; only 0 is written as 0 % and only 1 as 100 %. */
 export function percent(share, places = 1) {
-  const value = 100 * share, whole = value === 0 || value === 100;
+  const value = 100 * share;
   if (!Number.isFinite(value)) return "–";
-  if (value > 0 && value < LEAST) return `${powerOfTen(value)}${SPACE}%`;
-  const text = honest((n) => value.toFixed(n), whole ? 0 : places, (size) => !whole && (size === 0 || size === 100));
-  return `${written(text)}${SPACE}%`;
+  const text = value > 0 && value < LEAST ? powerOfTen(value) : written(hundredths(value, places));
+  return `${text}${SPACE}%`;
 }
 
-/** A probability, which rounding may have left a little above 1: `digits` significant digits, or a bare 0 or 1. */
+function hundredths(value, places) {
+  if (value === 0 || (value >= 100 && value < 100 + LEAST)) return value.toFixed(0);
+  const few = value.toPrecision(places + 1), more = value.toFixed(places + 1);
+  if (Math.abs(Number(few)) < 1) return few;
+  if (value < 100 && Number(more) === 100) return `> 99.${"9".repeat(places + 1)}`;     // one more digit would say 100
+  return Number(value.toFixed(places)) === 100 ? more : value.toFixed(places);
+}
+
+/** A number in [0, 1] that is not written in percent, such as an attention weight: `digits` significant digits, or a
+    bare 0 or 1, as for what rounding has left a little above it. */
 export function probability(p, digits = 3) {
   if (p === 0) return "0";
   return p >= 1 ? "1" : significant(p, digits);

@@ -1,6 +1,6 @@
 // A guess beside the truth, small enough to stand above its picture.
 import { draw, fill, make, sized } from "../lib/dom.js";
-import { readable } from "../lib/numbers.js";
+import { percent, readable } from "../lib/numbers.js";
 import { inline } from "./inline.js";
 
 const NEIGHBOURS = 2;       // tokens shown on each side of the guess and of the answer
@@ -86,7 +86,7 @@ function bars(parent, header) {
     const track = make("span", "track", row);
     make("i", "", track).style.width = `${100 * Math.max(0, p)}%`;
     if (isMine && sure !== null) make("b", "", track).style.left = `${sure}%`;
-    make("span", "p", row, guess.chance ? `${readable(100 * p)}\u00a0%` : readable(p));
+    make("span", "p", row, guess.chance ? percent(p) : readable(p));
   }
   if (sure !== null) make("p", "muted", parent, fill(text.was_sure, { p: sure, word: mine }));
 }

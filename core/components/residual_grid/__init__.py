@@ -39,7 +39,7 @@ def grid_data(values: np.ndarray, *, row_labels: Sequence[str], column_labels: S
               peak: tuple[int, int] | None = None, mine: tuple[int, str] | None = None,
               least_column: int = 4, least_row: int = 16, height: int = 300, most_height: int = 460, fit: int = 0,
               column_band: bool = True, row_band: bool = False, numbered: bool = False, rows_scroll: bool = False,
-              present: bool = False) -> tuple[dict, dict[str, np.ndarray]]:
+              present: bool = False, percent: bool = False) -> tuple[dict, dict[str, np.ndarray]]:
     """Header and arrays of a grid of `values` (rows, columns); NaN is an empty, hatched cell.
 
     texts: (rows, columns) of str, written in the cells above the number; marks: bool, a tick in the cell; peak: a cell
@@ -49,7 +49,8 @@ def grid_data(values: np.ndarray, *, row_labels: Sequence[str], column_labels: S
     everything else takes; the grid takes the rest, between height and most_height. Cells are at least least_column
     wide, and scroll sideways inside the grid where they do not fit. column_band, row_band: a frame around the picked
     column, row. numbered: the column labels are numbers, written upright as far as they have room.
-    rows_scroll: whether rows that do not fit, each at least least_row high, scroll inside the grid; else it grows.
+    percent: the values are chances, written in percent. rows_scroll: whether rows that do not fit, each at least
+    least_row high, scroll inside the grid; else it grows.
     """
     values = np.ascontiguousarray(values, dtype=np.float32)
     if values.shape != (len(row_labels), len(column_labels)):
@@ -63,7 +64,7 @@ def grid_data(values: np.ndarray, *, row_labels: Sequence[str], column_labels: S
         "type": 1.6 if present else 1.0, "picked": picked, "peak": peak, "mine": mine,
         "least_column": least_column, "least_row": least_row, "height": height, "most_height": most_height, "fit": fit,
         "logarithmic": logarithmic, "column_band": column_band, "row_band": row_band, "numbered": numbered,
-        "rows_scroll": rows_scroll, "vocabulary": [str(text) for text in vocabulary],
+        "rows_scroll": rows_scroll, "percent": percent, "vocabulary": [str(text) for text in vocabulary],
     }
     arrays = {"values": values}
     if indices is not None:

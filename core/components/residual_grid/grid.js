@@ -6,7 +6,7 @@ import { clipped, hatch, sharpen, stroke, write } from "../lib/canvas.js";
 import { between, contrast, css, rgb } from "../lib/colours.js";
 import { fill } from "../lib/dom.js";
 import { isStep, stepped } from "../lib/keys.js";
-import { significant } from "../lib/numbers.js";
+import { percent, significant } from "../lib/numbers.js";
 import { showTip } from "../lib/pattern.js";
 import { readTheme, whenStyled } from "../lib/theme.js";
 
@@ -153,7 +153,7 @@ function drawCell(state, context, row, column) {
       "center");
   };
   line(data.vocabulary[state.texts[index]], fontOf(state, two ? 13 : 12, "mono"), two ? 0.34 : 0.52, 8);
-  if (two) line(significant(value, 2), fontOf(state, 11), 0.74, 4);
+  if (two) line(valueText(data, value, 2), fontOf(state, 11), 0.74, 4);
 }
 
 // A small tick with its end at (x, y): this guess is the token that really comes next.
@@ -270,7 +270,7 @@ function drawRowLabels(state, context) {
 function drawLegend(state, context) {
   const { data, theme } = state, y = state.height - 12 * data.type;
   context.font = fontOf(state, 11);
-  const low = significant(data.low), words = `${significant(data.high)}   ${data.legend}`;
+  const low = valueText(data, data.low), words = `${valueText(data, data.high)}   ${data.legend}`;
   const room = state.width - context.measureText(low + words).width - 24;
   const left = Math.max(2, Math.min(state.left, room - LEGEND_BAR));
   const width = Math.max(LEAST_BAR, Math.min(LEGEND_BAR, room - 2)), start = left + context.measureText(low).width + 6;
@@ -282,6 +282,10 @@ function drawLegend(state, context) {
   stroke(context, theme.grid);
   context.strokeRect(start - 0.5, y - 5.5, width + 1, 11);
   write(context, clipped(context, words, state.width - start - width - 10), start + width + 6, y, theme.muted);
+}
+
+function valueText(data, value, digits = 3) {
+  return data.percent ? percent(value) : significant(value, digits);
 }
 
 function cellAt(state, event) {
@@ -296,7 +300,7 @@ function cellAt(state, event) {
 function describe(state, { row, column }) {
   const { data } = state, index = row * data.columns + column;
   return fill(data.reading, { row: data.row_labels[row], column: data.column_labels[column], index: column,
-    text: state.texts ? data.vocabulary[state.texts[index]] : "", value: significant(state.values[index], 4) });
+    text: state.texts ? data.vocabulary[state.texts[index]] : "", value: valueText(data, state.values[index], 4) });
 }
 
 export function hoverCell(state, cell) {

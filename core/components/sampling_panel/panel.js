@@ -3,7 +3,7 @@
 import { alike } from "../lib/bytes.js";
 import { button, fill, make, setText } from "../lib/dom.js";
 import { byKeys } from "../lib/keys.js";
-import { decimals, grouped, probability, significant } from "../lib/numbers.js";
+import { decimals, grouped, percent, probability, significant } from "../lib/numbers.js";
 import { abridged } from "../lib/text.js";
 import { pageFoot, whenStyled } from "../lib/theme.js";
 import { mount, roomBelow } from "../lib/view.js";
@@ -271,7 +271,7 @@ class Panel {
       kept: words.count(truncation.nKept),
       size: words.count(truncation.size), mass: probability(truncation.keptMass),
       cut: words.count(truncation.size - truncation.nKept), tail: probability(1 - truncation.keptMass),
-      first: this.tokens[truncation.tokenIds[0]], y: probability(truncation.probs[0]), xi: settings.xi.toFixed(4),
+      first: this.tokens[truncation.tokenIds[0]], y: percent(truncation.probs[0]), xi: settings.xi.toFixed(4),
       drawn: this.tokens[truncation.tokenIds[place]], drawn_y: probability(truncation.renormalised[place]),
     };
   }
@@ -381,8 +381,8 @@ class Panel {
   _facts(place) {
     const truncation = this.truncations[0], id = truncation.tokenIds[place], rule = RULES[truncation.cutBy[place]];
     return { id, cut: Boolean(rule), token: this.tokens[id], rank: this.words.count(place + 1),
-      rule: this.words.ruleNames[rule], y: probability(truncation.probs[place]),
-      after: probability(truncation.renormalised[place]) };
+      rule: this.words.ruleNames[rule], y: percent(truncation.probs[place]),
+      after: percent(truncation.renormalised[place]) };
   }
 
   /** Shows the tip of the bar at a rank, counted from 0; without a rank the tip is hidden. */

@@ -25,7 +25,7 @@ from core.model.transformer import Transformer
 from core.training import blanks, dates, translation
 from pages.architectures import activations, blank, blank_work, norms, translate
 from tests.helpers import lessons, messages
-from tests.helpers.messages import formulas
+from tests.helpers.messages import formulas, value_of
 from tests.helpers.prompts import PROMPTS
 
 pytestmark = pytest.mark.long
@@ -155,7 +155,7 @@ def test_the_class_with_each_candidate_is_that_of_the_whole_sentence():
     for name in ("·not", "·very"):
         ids = list(found.true_ids)
         ids[position] = next(i for i in range(4096) if found.encoder.tokenizer.visible(i) == name)
-        assert (float(rows[name]["sure"])
+        assert (value_of(rows[name]["sure"])
                 == pytest.approx(float(torch.softmax(model(torch.tensor(ids)).class_logits.double(), -1).max()),
                                  rel=2e-3))
 

@@ -20,7 +20,7 @@ from core.app.base.markdown import code
 from core.app.compute import cache
 from core.app.compute.library import loading, names
 from core.app.state import run
-from core.figures.numbers import percent, probability, readable
+from core.figures.numbers import percent, readable
 from core.model.intervention import HeadEdit, Intervention
 from core.training import blanks
 from pages.architectures import blank, translate
@@ -401,7 +401,7 @@ def test_the_classes_are_those_that_transformers_gives(theirs):
     order = np.argsort(-p)
     assert [row["name"] for row in sent["classes"]["rows"]] == [CLASS_NAMES[i] for i in order]
     assert np.allclose([row["p"] for row in sent["classes"]["rows"]], p[order], atol=1e-5)
-    assert [row["whole"] for row in sent["classes"]["rows"]] == [probability(whole[i]) for i in order]
+    assert [row["whole"] for row in sent["classes"]["rows"]] == [percent(whole[i]) for i in order]
     assert sent["encoder"] is sent["decoder"] is None and code(CLASS_NAMES[order[0]]) in said(at)
     assert numbers_in(formulas(at)[1])[-1] == pytest.approx(p.max(), abs=1e-4)
     answer(at, "blank_classes", 0)

@@ -105,6 +105,7 @@ def test_formats_by_hand():
         "grouped(-1234567.891)": "−1,234,567.891", "grouped('0.0001')": "0.0001",
         "powerOfTen(0.00012)": "1.2\u00a0·\u00a010⁻⁴", "powerOfTen(0)": "0", "written(-7)": "−7",
         "percent(0.327)": "32.7\u00a0%", "percent(0.9999)": "99.99\u00a0%", "percent(1)": "100\u00a0%",
+        "percent(0.00364)": "0.36\u00a0%", "percent(0.9999999)": "> 99.99\u00a0%", "percent(1.0000001)": "100\u00a0%",
         "percent(NaN)": "–", "plain(4096)": "4,096", "decimals(1234.5, 1)": "1,234.5", "exact(12000)": "12,000",
     }
     calls = ", ".join(f"m.{call}" for call in written)
