@@ -268,12 +268,12 @@ def verdict(pair: Translation, least: float) -> str:
 def message(page: Lesson, pair: Translation, measures: HeldOut | None) -> dict:
     """The header of the component, as translate.js describes it."""
     config, judged = pair.model.model.config, measures and verdict(pair, measures.least)
-    tops = [[{"token": pair.model.tokenizer.visible(i), "p": p[i], "shown": probability(p[i])}
+    tops = [[{"token": pair.model.tokenizer.visible(i), "p": p[i], "shown": percent(p[i])}
              for i in most_probable(p, CANDIDATES)] for p in probabilities(pair.trace.logits)]
     return page.header("translate") | {
             "step_text": page.labels("translate_step"), "masks_text": page.labels("masks"),
             "source": pair.source_tokens, "target": pair.target_tokens, "inputs": pair.input_tokens,
-            "shown": [probability(p) for p in pair.probabilities], "tops": tops,
+            "shown": [percent(p) for p in pair.probabilities], "tops": tops,
             "sizes": {"n": len(pair.target), "m": len(pair.source), "h": config.n_heads},
             "blocks": {"encoder": config.n_encoder_layers, "decoder": config.n_layers, "cross": config.n_layers},
             "heads": config.n_heads, "aligned": measures and measures.aligned.tolist(),
@@ -288,7 +288,7 @@ def _verdict_text(page: Lesson, pair: Translation, judged: str | None, measures:
     values = {"token": pair.target_tokens[weakest], "p": percent(pair.probabilities[weakest]),
               "n": MEASURED if measures else len(pair.target)}
     if measures:
-        return page.label(f"translate_verdict_{judged}", least=probability(measures.least), **values)
+        return page.label(f"translate_verdict_{judged}", least=percent(measures.least), **values)
     stopped = "" if pair.ends else " " + page.label("translate_stopped", n=len(pair.target))
     forbidden = ", ".join(map(pair.model.tokenizer.visible, pair.model.model.config.never_written))
     barred = " " + page.label("translate_forbidden", tokens=forbidden) if forbidden else ""

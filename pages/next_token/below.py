@@ -257,7 +257,7 @@ def twin(page: Lesson, run: Run, truncation: Truncation, panel: PanelSettings) -
                       mass=probability(truncation.kept_mass), cut=grouped(len(truncation.probs) - truncation.n_kept),
                       tail=probability(max(0.0, 1 - truncation.kept_mass)), first=first,
                       y=percent(truncation.probs[0]), xi=f"{panel.xi:.4f}", drawn=drawn,
-                      drawn_y=probability(truncation.renormalised[place]))
+                      drawn_y=percent(truncation.renormalised[place]))
 
 
 def summary(page: Lesson, run: Run, truncation: Truncation) -> dict[str, str]:

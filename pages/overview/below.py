@@ -203,7 +203,7 @@ def question(page: Lesson, run: Run, position: int, truncation: Truncation) -> Q
     ids = sorted({*alone, *truncation.token_ids[:2].tolist()})
     names = {token_id: code(run.tokenizer.visible(token_id)) for token_id in ids}
     token = escaped(run.tokens[position])
-    why = page.label("check_off_why", without=names[alone[0]], p_without=probability(p), top=names[top],
+    why = page.label("check_off_why", without=names[alone[0]], p_without=percent(p), top=names[top],
                      p=percent(truncation.probs[0]), token=token, position=position)
     return Question("off", page.label("check_off", token=token, layers=layers), [names[token_id] for token_id in ids],
                     ids.index(alone[0]), why)

@@ -272,7 +272,7 @@ class Panel {
       size: words.count(truncation.size), mass: probability(truncation.keptMass),
       cut: words.count(truncation.size - truncation.nKept), tail: probability(1 - truncation.keptMass),
       first: this.tokens[truncation.tokenIds[0]], y: percent(truncation.probs[0]), xi: settings.xi.toFixed(4),
-      drawn: this.tokens[truncation.tokenIds[place]], drawn_y: probability(truncation.renormalised[place]),
+      drawn: this.tokens[truncation.tokenIds[place]], drawn_y: percent(truncation.renormalised[place]),
     };
   }
 
