@@ -27,6 +27,7 @@ FIND = """() => { const seek = (root) => { for (const node of root.querySelector
 
 
 WHOLE = "next_token_panel=k40_p0.9_x0.6_s1_all"      # the address of the whole panel
+LONG = "next_token_panel=T0.4_k40_x0.6_s1_all"       # so sharp that small numbers have many digits
 RULES = ("temperature", "top_k", "top_p", "min_p", "typical_p")
 
 
@@ -90,14 +91,15 @@ def go_there(page: Page, query: str) -> None:
 
 
 def test_the_whole_panel_answers_the_hand_keeps_its_numbers_apart_and_is_saved(open_page):
-    page = open_page(f"next_token?{WHOLE}", width=1440)
+    page = open_page(f"next_token?{LONG}", width=1440)
     panel_of(page)
     the_two_probabilities_of_a_candidate_stand_apart(page)
+    go_there(page, WHOLE)
     everything_answers_while_the_hand_moves_and_the_page_follows_when_it_lets_go(page)
     a_seed_that_is_typed_while_the_panel_draws_stays(page)
     a_token_found_by_name_is_marked_and_explained(page)
     the_picture_is_saved(page)
-    go_there(page, f"present=true&{WHOLE}")
+    go_there(page, f"present=true&{LONG}")
     expect(page.locator("[class*=st-key-try_menu_]")).to_have_count(0)
     the_two_probabilities_of_a_candidate_stand_apart(page)
     assert not page.errors
