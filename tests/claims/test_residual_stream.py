@@ -84,7 +84,8 @@ def test_a_neuron_that_can_be_read():
     assert {"·knee", "·shoulder", "·couch"} <= {there.tokenizer.visible(int(i)) for i in added.topk(6).indices}
 
 
-@claims("residual_stream.md", "With $d_\\text{ff} = 4 d$ they hold about two thirds of a block's weights.",
+@claims("residual_stream.md", "With $d_\\text{ff} = 4 d$ the feed-forward parts hold about two thirds of a block's "
+        "weights.",
         "after a few blocks all tokens carry nearly the same vector.",
         "The lectures take ReLU for f, max(0, z); `stories` uses GELU, a smooth curve close to it.",
         "In a model such as `stories` the norms stand before each part (*pre-norm*)")
