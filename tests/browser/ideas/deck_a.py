@@ -11,6 +11,7 @@ import pytest
 import torch
 from playwright.sync_api import Page, expect
 
+from core.app.base import prose
 from core.app.compute import cache
 from core.figures.numbers import percent
 from core.learning.memory_tasks import Recall
@@ -263,9 +264,11 @@ def a_token_of_the_summary_is_the_most_probable_one(page: Page) -> None:
 @seen("A5", "C13")
 def the_variance_is_d_k_and_the_division_keeps_the_entropy(page: Page) -> None:
     said = page.locator(".scaling-charts").inner_text()
-    variance = re.search(r"at dₖ = (\d+): ([\d.,]+) ±", said)
-    entropy = re.search(r"ln 16\): ([\d.]+) with, ([\d.]+) without", said)
-    d, variance, divided, undivided = map(value_of, (*variance.groups(), *entropy.groups()))
+    slider = page.get_by_role("slider", name=prose.load("attention").label("scaling_slider"))
+    variance = re.search(r"q · k: ([\d.,]+) ±", said)
+    entropy = re.search(r"ln 16: ([\d.]+) with, ([\d.]+) without", said)
+    d, variance, divided, undivided = map(value_of, (slider.get_attribute("aria-valuetext").split()[-1],
+                                                     *variance.groups(), *entropy.groups()))
     assert variance == pytest.approx(d, rel=0.15) and divided > 0.7 and undivided < (0.4 if d == 64 else 0.2)
 
 
