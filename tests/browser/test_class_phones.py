@@ -495,7 +495,7 @@ def a_head_is_switched_off(teacher: Page, page: Page) -> None:
     for each in (page.locator(".option .square"), teacher.locator(f"{DESK} .game .choices .square")):
         expect(each).to_have_count(5)
         assert all(inked > 5 for inked in each.evaluate_all("(all) => all.map((one) => one.childElementCount)"))
-        assert min(box.bounding_box()["width"] for box in each.all()) >= 60
+        assert min(each.evaluate_all("(all) => all.map((one) => one.getBoundingClientRect().width)")) >= 60
     picked = re.search(r"Head [\d.]+", page.locator(".option").nth(3).inner_text())[0]
     vote(page, 3)
     teacher.locator(f"{DESK} .game").get_by_role("button", name="Reveal").click()
