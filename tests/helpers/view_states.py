@@ -169,8 +169,9 @@ def _of_table(table: pd.DataFrame) -> _Found:
 
 
 def _of_text(text: str) -> _Found:
-    """The numbers of a text that have three digits at least, as core/figures/numbers.py writes them."""
-    return _Found(said=[_number(*found.groups()) for found in NUMBER.finditer(text) if _digits(found) >= 3])
+    """The numbers of a text that have three digits at least, in percent two, as core/figures/numbers.py writes them."""
+    return _Found(said=[_number(*found.groups()) for found in NUMBER.finditer(text)
+                        if _digits(found) >= (2 if found[5] else 3)])
 
 
 def _digits(found: re.Match) -> int:
