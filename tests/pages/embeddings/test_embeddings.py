@@ -17,7 +17,7 @@ from streamlit.testing.v1 import AppTest
 from core.analysis import embeddings
 from core.app.base import prose
 from core.app.compute import cache
-from core.figures.numbers import readable
+from core.figures.numbers import percent, readable
 from pages.embeddings import charts as figures
 from pages.embeddings import vocabulary_map
 from pages.embeddings.shared import look_up, spelling
@@ -202,7 +202,7 @@ def test_the_matrix_of_the_rows_gives_the_next_token_too():
     assert "[1 × 4,096] · [4,096 × 256] = [1 × 256]" in goes_in and f"j = {ids[-1]}" in goes_in
     assert ", ".join(f"{value:.2f}".replace("-", "−") for value in matrix()[ids[-1], :3]) in goes_in
     best = int(p.argmax())
-    assert f"`{there.tokenizer.visible(best)}` {p[best]:.3g}" in comes_out
+    assert f"`{there.tokenizer.visible(best)}` {percent(p[best])}" in comes_out
     logit, share = formulas(at)[-1].split(r"\qquad")
     assert f"{scores[best]:.4f}" in logit and f"{p[best]:.4f}" in share
 
