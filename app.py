@@ -50,5 +50,5 @@ def _prepare() -> None:
 
 
 app = st.App(SCRIPT, middleware=[Middleware(Paced), Middleware(Door)], lifespan=_prepared,
-             routes=[*(routes.route(name, answer) for name, answer in ANSWERS.items()),
+             routes=[*(routes.route(name, answer, waits=name != "places") for name, answer in ANSWERS.items()),
                      *class_routes.routes(), addresses.HOME_ROUTE, scripts.ROUTE])

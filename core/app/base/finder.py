@@ -1,10 +1,12 @@
 """What can be found in the app, for the field that finds it: lessons and pages, every view, the terms of the glossary,
 the experiments, and the ideas of the lectures.
 """
+import functools
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from core import files
 from core.app.base import catalogue, prose, tables
 from core.app.base.markdown import unmarked
 
@@ -30,8 +32,15 @@ class Found:
 
 def answer(_question: dict) -> bytes:
     """All that the browser searches, as JSON: the `places`; the `synonyms`, pairs of phrases and the numbers of the
-    places that they mean, the best one first; and the `little` words that do not count.
+    places that they mean, the best one first; and the `little` words that do not count. Made anew where a text of
+    theirs has changed.
     """
+    texts = (prose.FOLDER / prose.LANGUAGE).glob("*.*")
+    return _answer(max(map(files.modified, texts)))
+
+
+@functools.lru_cache(maxsize=1)
+def _answer(_changed: int) -> bytes:
     places = [{"id": found.id, "kind": found.kind, "name": found.name, "where": found.where, "says": found.says}
               for found in everything()]
     number = {place["id"]: i for i, place in enumerate(places)}

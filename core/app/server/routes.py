@@ -8,6 +8,7 @@ import json
 import logging
 import pkgutil
 import time
+from contextlib import nullcontext
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
@@ -32,7 +33,7 @@ def hand(route_name: str, name: str, label: str, bounds: tuple[float, float], st
             "step": step, "digits": 0 if step >= 1 else 1, "value": value, "question": question}
 
 
-def route(name: str, answer: str) -> Route:
+def route(name: str, answer: str, waits: bool = True) -> Route:
     """The route of one kind of question: a JSON object posted to it is given to `answer` on a thread of its own.
 
     answer: "module:function", from a question to bytes; imported with the first question, for it brings torch, and the
@@ -40,12 +41,13 @@ def route(name: str, answer: str) -> Route:
 
     Refuses with status 400 what `answer` cannot make sense of, with 413 what is too long, and with 503 what comes while
     too many questions wait. A page of another address does not come this far (door.py). What the answers take of the
-    processor is bounded for each reader and each address (shares.py).
+    processor is bounded for each reader and each address (shares.py); not where an answer is the same for all and made
+    once (`waits` False): whoever looks for something need not wait for hands that move.
     """
     async def endpoint(request: Request) -> Response:
         try:
             body = await _body(request)
-            async with SHARES.turn(request) as turn:
+            async with SHARES.turn(request) if waits else nullcontext(Turn()) as turn:
                 if await request.is_disconnected():
                     return GONE
                 answered = await run_in_threadpool(_answered, answer, _question(body), turn)

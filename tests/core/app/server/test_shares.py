@@ -189,6 +189,12 @@ def test_a_question_too_many_is_refused_in_plain_words(client: TestClient, monke
     assert answer.status_code == 503 and answer.text == "Too many questions are waiting."
 
 
+def test_what_is_the_same_for_all_waits_for_nobody(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(routes, "SHARES", Noting(is_full=True))
+    client = TestClient(Starlette(routes=[routes.route("busy", f"{__name__}:busy", waits=False)]))
+    assert client.post("/live/busy", content=b"{}").content == b"answered"
+
+
 def status_of(*messages: dict) -> int:
     """What the route answers to a connection that says this and then is gone."""
     said, answered = iter([*messages, {"type": "http.disconnect"}]), []
