@@ -24,7 +24,8 @@ def options(page: Page):
 
 
 def search(page: Page, keys: str, typed: str) -> None:
-    """Open the field by a key, type, and wait for what fits."""
+    """Open the field by a key once its button stands, which hears it; type, and wait for what fits."""
+    expect(page.locator(".opener[aria-keyshortcuts]")).to_be_visible()
     page.keyboard.press(keys)
     expect(options(page).first).to_be_visible()
     field(page).fill(typed)

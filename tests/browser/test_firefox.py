@@ -105,6 +105,7 @@ def test_merges_step_and_the_finder_finds(at):
     tab.click(f"[aria-label='{prose.load('tokens').label('merges_forward')}']")
     leads_to(tab, "tokens_merged=1")
     tab.call("() => document.activeElement?.blur()")
+    tab.find(".opener[aria-keyshortcuts]")
     tab.type("/")
     tab.find("[role=option]")
     tab.type(*"softmax")
