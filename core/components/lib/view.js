@@ -4,6 +4,7 @@ import { spokenLine } from "./dom.js";
 import { Echoes } from "./echo.js";
 import { keepFocus } from "./focus.js";
 import { marksByKeys } from "./keys.js";
+import { contentsAround, hostOf } from "./scrolled.js";
 import { pageFoot, whenStyled } from "./theme.js";
 
 const LEAST_SCALE = 1.1, FULL_AT_1 = 800;       // px of a wall on which scale 1 would be as large as 1.6 on 1280
@@ -99,8 +100,6 @@ export function redrawn(draw, ...places) {
   for (const place of places) onWidth(place, draw);
 }
 
-const hostOf = (node) => node.getRootNode().host ?? node;
-
 /** The pixels from the top of a node to the bottom of the window, on a page that is not scrolled. */
 export function roomBelow(node) {
   let scrolled = 0;
@@ -111,14 +110,6 @@ export function roomBelow(node) {
 /** The room below a node, within [least, most]: the picture ends on the first screen. Present mode has a bar there. */
 export function fitHeight(node, least, most, foot = 0) {
   return Math.max(least, Math.min(most, roomBelow(node) - Math.max(20, pageFoot() + 12) - foot));
-}
-
-/** The contents that scroll with a node: of every scrollable box around it, the child that holds the node. */
-function contentsAround(node) {
-  const contents = [], scrolls = (place) => ["auto", "scroll"].includes(getComputedStyle(place).overflowY);
-  for (let box = hostOf(node); box.parentElement; box = box.parentElement)
-    if (scrolls(box.parentElement)) contents.push(box);
-  return contents;
 }
 
 /** Call again() whenever the room below a node has changed, for what is above has found its height; returns the
