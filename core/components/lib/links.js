@@ -1,5 +1,6 @@
 // Links that lead to another picture of the app.
 import { isShortcut } from "./keys.js";
+import { contentsAround } from "./scrolled.js";
 
 /** Let a plain click on a link call go(), which opens its place in the same session; with a key held, or with another
     button, the browser follows the address. */
@@ -11,9 +12,9 @@ export function followed(link, go) {
   };
 }
 
-/** To the top of the page, where the new picture begins. The control that led there lets go of the keys: the page has
-    them again. */
-export function toTop() {
-  document.querySelector("[data-testid=stMain]")?.scrollTo(0, 0);
+/** To the top of the page around a node, where the new picture begins. The control that led there lets go of the keys:
+    the page has them again. */
+export function toTop(node) {
+  for (const content of contentsAround(node)) content.parentElement.scrollTo(0, 0);
   document.activeElement?.blur();
 }

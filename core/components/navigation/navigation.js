@@ -12,7 +12,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   row.ariaLabel = data.name;
   row.replaceChildren();
   const go = (page) => {
-    toTop();
+    toTop(row);
     setTriggerValue("go", page);
   };
   for (const each of data.links) each.groups ? addMenu(row, each, go) : addLink(row, each, go);

@@ -13,7 +13,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const link = make("a", "next", root, label);
     link.href = href;
     followed(link, () => {
-      toTop();
+      toTop(root);
       setTriggerValue("go", href);
     });
   }

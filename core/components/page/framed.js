@@ -1,4 +1,5 @@
 import { findAcross } from "../lib/find.js";
+import { contentsAround } from "../lib/scrolled.js";
 
 const LOOKS = 100, STILL = 4;           // ms between two looks, and looks in which an element has not moved: it stands
 const PATIENCE = 90_000, FRAMED = 8_000;        // ms until it is given up, and ms that the frame stays
@@ -58,7 +59,7 @@ function place(frame, { left, top, width, height }) {
 /** Scroll to what is not wholly in sight, and return whether that was needed. What is higher than the room for it
     begins at its top. */
 function bringIntoSight(node, { top, bottom, height }) {
-  const { scrollPaddingTop, scrollPaddingBottom } = getComputedStyle(document.querySelector("[data-testid=stMain]"));
+  const { scrollPaddingTop, scrollPaddingBottom } = getComputedStyle(contentsAround(node).at(-1).parentElement);
   const first = parseFloat(scrollPaddingTop), last = innerHeight - parseFloat(scrollPaddingBottom);
   const isHigh = height > last - first;
   if (isHigh ? Math.abs(top - first) < 1 : top >= first - MARGIN && bottom <= last + MARGIN) return false;

@@ -106,7 +106,7 @@ export class Finder {
     const place = this.found?.[index];
     if (!place) return;
     this.dialog.close();
-    toTop();
+    toTop(this.dialog);
     this.go(place.id);
   }
 }

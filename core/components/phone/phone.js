@@ -2,6 +2,7 @@
 // model.
 import { showTally } from "../class_tally/tally.js";
 import { button, fill, make, setText } from "../lib/dom.js";
+import { contentsAround } from "../lib/scrolled.js";
 import { guessOf } from "../prediction/guesses.js";
 import { inline } from "../prediction/inline.js";
 import { Outbox, phoneOf, storageOf } from "./connection.js";
@@ -174,7 +175,7 @@ class Phone {
 /** A frame that only shows cannot be scrolled: it is as high and as wide as its picture needs, and drawn smaller where
     the phone is narrower. */
 function fit(frame) {
-  const content = frame.contentDocument?.querySelector("[data-testid=stMainBlockContainer]");
+  const any = frame.contentDocument?.querySelector("[class*=st-key-]"), content = any && contentsAround(any).at(-1);
   if (!content) return;
   const wide = Math.min(frame.clientWidth + overflow(content), MOST_WIDTH);
   if (wide > frame.clientWidth + 8) frame.style.width = `${wide}px`;

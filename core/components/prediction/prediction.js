@@ -52,7 +52,7 @@ class PredictionView {
       also where the question was longer than the screen. */
   once(name, value) {
     for (const node of this.root.querySelectorAll("button, input")) node.disabled = true;
-    toTop();
+    toTop(this.root);
     this.trigger(name, value);
   }
 
