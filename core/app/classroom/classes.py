@@ -12,12 +12,13 @@ import json
 import re
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 
 from core.app.classroom import asked, codes, rehearsal, tally
 from core.app.classroom.asked import CLOSED, OPEN, OVER, REVEALED, WAITING, Refused
-from core.app.classroom.rude import is_plain, is_rude
+from core.app.classroom.head import Head, allowed_of, read, words_of, written
+from core.app.classroom.rude import is_rude
 from core.app.classroom.store import ANSWERS, HEAD, Store, Unreachable
 from core.app.classroom.words import plain
 
@@ -56,34 +57,6 @@ class NoRoom(Exception):
     """The class takes no further phone, until one leaves or the teacher makes room."""
 
 
-@dataclass(frozen=True)
-class Head:
-    """What a class is at a moment. key: what is kept of it. question: its number, from 1; 0: none was asked yet.
-    asked: the question as `asked.question` has it. compares: the number of the question whose second vote this is; 0:
-    none. model: what the model says to it, once it is revealed. allowed: the free words that may be shown; None: the
-    teacher has not looked at them, and plain ones alone are shown. follow: the address of the picture that phones may
-    open. signal: what the teacher's second device asks of the wall, with its number and a text; notes: what it shows of
-    the plan.
-    """
-
-    key: str
-    until: float
-    question: int = 0
-    phase: str = WAITING
-    asked: dict | None = None
-    compares: int = 0
-    model: dict | None = None
-    allowed: tuple[str, ...] | None = None
-    follow: str = ""
-    signal: tuple[int, str, str] = (0, "", "")
-    notes: dict | None = None
-
-    @property
-    def takes(self) -> int:
-        """The number of the question that takes answers; 0 for none."""
-        return self.question if self.phase == OPEN else 0
-
-
 class Classes:
     """All classes, in a store. For one event loop."""
 
@@ -116,7 +89,7 @@ class Classes:
         until = time.time() + HOURS * 3600
         for _ in range(_TRIES):
             code = codes.new_code()
-            if await self.store.create(code, _written(Head(codes.kept(key), until)), _quiet_until(until)):
+            if await self.store.create(code, written(Head(codes.kept(key), until)), _quiet_until(until)):
                 return code, key
         raise Full
 
@@ -207,7 +180,7 @@ class Classes:
         if (code, version) not in self._revealed:
             told = {"model": head.model, "tally": await self._tally(code, head)}
             if head.compares and (first := (await self.store.ended(code)).get(head.compares)):
-                told["first"] = await self._tally(code, _read(first))
+                told["first"] = await self._tally(code, read(first))
             while len(self._revealed) >= 100:
                 self._revealed.pop(next(iter(self._revealed)))
             self._revealed[code, version] = told
@@ -215,13 +188,13 @@ class Classes:
 
     async def _tally(self, code: str, head: Head) -> dict:
         answers = await self.store.answers(code, head.question)
-        return tally.of(head.asked["guess"], answers, _allowed(head, _words(head, answers)))
+        return tally.of(head.asked["guess"], answers, allowed_of(head, words_of(head, answers)))
 
     async def _head(self, code: str) -> tuple[int, Head]:
         found = await self.store.read(code)
         if found is None:
             raise NoClass(code)
-        return found[0], _read(found[1])
+        return found[0], read(found[1])
 
     async def _mine(self, code: str, voter: str | None) -> dict:
         """What this phone has answered to the question that is asked now, for one that comes back."""
@@ -236,8 +209,8 @@ class Classes:
         for _ in range(_TRIES):
             version, head = await self._head(code)
             changed = change(head)
-            ended = (head.question, _written(head)) if ends and head.question else None
-            if changed == head or await self.store.write(code, version, _written(changed), changed.takes, ended=ended):
+            ended = (head.question, written(head)) if ends and head.question else None
+            if changed == head or await self.store.write(code, version, written(changed), changed.takes, ended=ended):
                 return
         raise Unreachable("the class changes all the time")
 
@@ -280,9 +253,9 @@ class Classes:
         frequent first, and rude ones at the end; those that are allowed by now; and whether the teacher has looked.
         """
         _, head = await self._head(code)
-        counts = _words(head, await self.store.answers(code, head.question) if head.question else [])
+        counts = words_of(head, await self.store.answers(code, head.question) if head.question else [])
         counted = [(word, n, is_rude(word)) for word, n in counts.most_common(MOST_ALLOWED)]
-        return {"words": sorted(counted, key=lambda each: each[2]), "allowed": sorted(_allowed(head, counts)),
+        return {"words": sorted(counted, key=lambda each: each[2]), "allowed": sorted(allowed_of(head, counts)),
                 "looked": head.allowed is not None}
 
     async def _follow(self, code: str, wish: Mapping) -> None:
@@ -329,7 +302,7 @@ class Classes:
     async def _report(self, code: str, wish: Mapping) -> dict:
         """All questions with their counts: [{question, asked, compares, model, tally}]."""
         _, now = await self._head(code)
-        heads = [*map(_read, (await self.store.ended(code)).values()), *([now] if now.question else [])]
+        heads = [*map(read, (await self.store.ended(code)).values()), *([now] if now.question else [])]
         return {"questions": [{"question": head.question, "asked": head.asked, "compares": head.compares,
                                "model": head.model, "tally": await self._tally(code, head)} for head in heads]}
 
@@ -427,28 +400,3 @@ def is_voter(voter: object) -> bool:
 def _quiet_until(most: float) -> float:
     """When a class is over of which nothing is heard from now on; `most`: when it is in any case."""
     return min(most, time.time() + QUIET_MINUTES * 60)
-
-
-def _words(head: Head, answers: Iterable[str]) -> Counter[str]:
-    """How often each free word was answered, as words are counted; none where something else was asked for."""
-    if not head.asked or head.asked["guess"]["kind"] != "word":
-        return Counter()
-    return Counter(plain(json.loads(told)["guess"]) for told in answers)
-
-
-def _allowed(head: Head, words: Iterable[str]) -> set[str]:
-    """Those of the words that may be shown; the model's own may."""
-    own = {plain(str(head.model["answer"]))} if head.model and "answer" in head.model else set()
-    return own | ({*filter(is_plain, words)} if head.allowed is None else {*head.allowed})
-
-
-def _written(head: Head) -> str:
-    written = json.dumps(asdict(head), ensure_ascii=False, allow_nan=False)
-    if len(written.encode()) > 3 * asked.MOST_BYTES:
-        raise Refused("the question is too long")
-    return written
-
-
-def _read(written: str) -> Head:
-    read = json.loads(written)
-    return Head(**read | {name: tuple(read[name]) for name in ("allowed", "signal") if read[name] is not None})
