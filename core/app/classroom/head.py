@@ -54,12 +54,14 @@ def allowed_of(head: Head, words: Iterable[str]) -> set[str]:
 
 
 def written(head: Head) -> str:
-    written = json.dumps(asdict(head), ensure_ascii=False, allow_nan=False)
-    if len(written.encode()) > 3 * asked.MOST_BYTES:
+    """The head as JSON. Raises Refused for one that is too long."""
+    text = json.dumps(asdict(head), ensure_ascii=False, allow_nan=False)
+    if len(text.encode()) > 3 * asked.MOST_BYTES:
         raise Refused("the question is too long")
-    return written
+    return text
 
 
-def read(written: str) -> Head:
-    read = json.loads(written)
-    return Head(**read | {name: tuple(read[name]) for name in ("allowed", "signal") if read[name] is not None})
+def read(text: str) -> Head:
+    """The head that `written` has written."""
+    values = json.loads(text)
+    return Head(**values | {name: tuple(values[name]) for name in ("allowed", "signal") if values[name] is not None})
