@@ -75,7 +75,7 @@ NEAREST = (
 
 
 def reason(family: object) -> str:
-    """What a family does that this program does not show, as the end of "one …"; "" where that is not known."""
+    """The part of a family that this program does not show, as the end of "one …"; "" where that is not known."""
     return REASONS.get(family, "") if isinstance(family, str) else ""
 
 

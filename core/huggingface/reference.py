@@ -1,4 +1,4 @@
-"""What transformers itself declares or reads of a config.json: any other key has no effect there.
+"""The keys of a config.json that transformers itself declares or reads: any other key has no effect there.
 
 reference_keys.json is made from its source by tests/helpers/reference_keys.py, and holds too many names rather than too
 few: a key that is refused by mistake is a model less, one that is passed over by mistake a wrong picture.

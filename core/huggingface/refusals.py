@@ -122,7 +122,7 @@ def no_weights(where: str, files: Collection[str], values: Mapping[str, object])
 
 
 def no_config(where: str, files: Collection[str]) -> PretrainedError | None:
-    """What a folder, or a model on the Hub, without config.json is; None if its files do not show it."""
+    """The kind of a folder, or of a model on the Hub, without config.json; None if its files do not show it."""
     if ADAPTER in files:
         return adapter(where)
     file = gguf_file(files)

@@ -229,7 +229,7 @@ def _changed(page: Lesson, changes: list[float]) -> list[str]:
 
 
 def _heads(page: Lesson, scene: Scene) -> list[str]:
-    """What stands over the columns: the tokens, and for which one another was exchanged."""
+    """The line over the columns: the tokens, and for which one another was exchanged."""
     heads = [scene.run.tokens[i] for i in scene.shown]
     if scene.exchange != "none" and scene.beside is not None:
         heads[1] = page.label("block_exchanged", other=heads[1], source=scene.run.tokens[scene.source])

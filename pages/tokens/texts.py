@@ -19,7 +19,7 @@ def text_of(page: Lesson, run: Run, setting: str = "source") -> tuple[str, bool]
 
 
 def name_of(run: Run, setting: str = "source") -> str:
-    """Which text is learned from: "prompt", "example" or "textbook"."""
+    """The name of the text that is learned from: "prompt", "example" or "textbook"."""
     picked = read(setting)
     empty = picked == "prompt" and not prompts.clean_prompt(run.text)
     return SETTINGS.each[setting].default if empty else picked

@@ -83,7 +83,7 @@ class Firefox:
         self.call(SETTLED, [READY, PATIENCE * 1000, QUIET])
 
     def call(self, function: str, *arguments: object) -> object:
-        """What a JavaScript function answers; arguments and answer are what JSON can say."""
+        """The answer of a JavaScript function; arguments and answer are what JSON can say."""
         asked = f"async (given) => JSON.stringify(await ({function})(...JSON.parse(given)) ?? null)"
         return json.loads(self._call(asked, {"type": "string", "value": json.dumps(arguments)})["value"])
 

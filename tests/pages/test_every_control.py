@@ -57,7 +57,7 @@ def is_offered(one: Widget, option: str) -> bool:
 
 
 def used_up(lesson: str, settings: dict[str, str]) -> list[str]:
-    """What fails while every control of a picture is used once, those that appear meanwhile too."""
+    """The faults while every control of a picture is used once, those that appear meanwhile too."""
     at, done, found = lessons.opened(lesson, settings), set(), []
     while left := [one for one in controls(at, lesson) if one.key not in done]:
         key = left[0].key

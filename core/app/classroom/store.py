@@ -20,7 +20,7 @@ class Unreachable(Exception):
 
 @dataclass(frozen=True)
 class Bounds:
-    """What a store takes at most: classes, phones that answer in one class, answers in one class. gone: seconds after
+    """The bounds of a store: classes, phones that answer in one class, answers in one class. gone: seconds after
     which a phone that is not seen any more leaves its place in a full class to another.
     """
 

@@ -1,4 +1,4 @@
-"""What the division does to the scores of a model's heads, worked again from its pass: of those whose queries and keys
+"""The division's work on the scores of a model's heads, worked again from its pass: of those whose queries and keys
 are turned, and of those whose scores get a bias.
 """
 import numpy as np

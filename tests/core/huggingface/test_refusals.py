@@ -1,4 +1,4 @@
-"""What a reader is told of a model that is not read: what it is, why, and the nearest that opens."""
+"""The words on a model that is not read: what it is, why, and the nearest that opens."""
 import csv
 import json
 import re
@@ -24,7 +24,7 @@ ELSEWHERE = {"falcon_mamba", "rwkv7", "retnet", "llada", "kimi_k2", "kimi_linear
 
 
 def refusal(of: Path) -> PretrainedError:
-    """What both the look at a model and the loading say."""
+    """The words that both the look at a model and the loading say."""
     with pytest.raises(PretrainedError) as error:
         huggingface.from_pretrained(of)
     with pytest.raises(PretrainedError) as told:

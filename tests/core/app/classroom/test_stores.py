@@ -161,7 +161,7 @@ def test_phones_that_are_not_kept_are_forgotten_with_their_answers_to_the_questi
 
 
 def told_in(folder: Path) -> set[str]:
-    """Which of the words that classes of these tests hold stand in the folder's files."""
+    """Those of the words that classes of these tests hold which stand in the folder's files."""
     held = b"".join(file.read_bytes() for file in folder.iterdir())
     return {word for word in ("unmistakable", "overdue") if word.encode() in held}
 

@@ -1,4 +1,4 @@
-"""Where torch cannot be loaded the terminal, every page and the health check say so, and what to do."""
+"""A torch that cannot be loaded: the terminal, every page and the health check say so, and what to do."""
 from __future__ import annotations
 
 import os
@@ -54,7 +54,7 @@ def test_a_server_without_torch_says_so_where_its_health_is_asked_for(tmp_path: 
 
 
 def refused(url: str, process: subprocess.Popen) -> str:
-    """What is answered with status 503, as soon as it is."""
+    """The answer with status 503, as soon as it comes."""
     while process.poll() is None:
         try:
             urllib.request.urlopen(url, timeout=10).close()
