@@ -70,8 +70,9 @@ NEAREST = (
     (r"bert|^(esm|xlnet|electra|funnel|luke|layoutlm|longformer|big_bird)", "google-bert/bert-base-uncased"),
     (r"^(gpt|openai|ctrl|biogpt|xglm)", "openai-community/gpt2"),
     (r"^phi", "microsoft/phi-1_5"),
-    (r"falcon|mamba|zamba|bamba|rwkv|xlstm|retnet|jamba|lfm|llama|llava|smol|glm|exaone|ernie|hunyuan|seed_oss|nemotron|"
-     r"apertus|arcee|helium|nanochat|bitnet|doge|mistral|ministral|llada|idefics", "HuggingFaceTB/SmolLM2-135M"))
+    (r"falcon|mamba|zamba|bamba|rwkv|xlstm|retnet|jamba|lfm|llama|llava|smol|glm|exaone|ernie|hunyuan|seed_oss|"
+     r"nemotron|apertus|arcee|helium|nanochat|bitnet|doge|mistral|ministral|llada|idefics",
+     "HuggingFaceTB/SmolLM2-135M"))
 
 
 def reason(family: object) -> str:

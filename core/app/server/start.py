@@ -32,7 +32,7 @@ def why_not() -> str:
 
 
 def told(error: BaseException) -> str:
-    """A sentence on what is wrong and one on what to do, for an error that was raised while torch and the frame were loaded."""
+    """A sentence on what is wrong and one on what to do, where loading torch and the frame has raised this error."""
     words = pkgutil.resolve_name("core.app.base.prose:load")("app")     # numpy comes with it, later
     text = f"{type(error).__name__}: {error}"
     is_runtime = isinstance(error, OSError) and any(sign in text for sign in ("WinError", ".dll"))
