@@ -4,6 +4,7 @@ of the tour.
 Streamlit knows the page that the app opens with at the root alone; by its own name, as the other pages have theirs, it
 would be no page of the app.
 """
+import contextlib
 import ipaddress
 import re
 import socket
@@ -15,8 +16,6 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import RedirectResponse
 from starlette.routing import Route
 from starlette.types import Scope
-from streamlit import net_util
-from streamlit.web.server import server_util
 
 from core.app.base import catalogue, deployment
 
@@ -42,8 +41,10 @@ def of_server() -> list[str]:
     address is set.
     """
     bound = st.get_option("server.address")
-    hosts = [bound] if bound and bound not in EVERYWHERE else ["localhost", net_util.get_internal_ip()]
-    return [server_util.get_url(f"[{host}]" if ":" in host else host) for host in hosts if host]
+    hosts = [bound] if bound and bound not in EVERYWHERE else ["localhost", way_out()]
+    scheme, port = "https" if st.get_option("server.sslCertFile") else "http", st.get_option("browser.serverPort")
+    written = (f"[{host}]" if ":" in host else host for host in hosts if host)
+    return [f"{scheme}://{host}:{port}{below()}".rstrip("/") for host in written]
 
 
 def reachable(page: str) -> list[str]:
@@ -83,9 +84,17 @@ def of_networks() -> list[str]:
     found = {ipaddress.ip_address(one.address): VIRTUAL.match(name) is not None
              for name, interface in psutil.net_if_addrs().items() for one in interface if one.family == socket.AF_INET}
     usable = [one for one in found if not (one.is_loopback or one.is_link_local or one.is_unspecified)]
-    way_out = net_util.get_internal_ip()
-    return [str(one) for one in
-            sorted(usable, key=lambda one: (str(one) != way_out, found[one], not one.is_private, one))]
+    first = way_out()
+    ordered = sorted(usable, key=lambda one: (str(one) != first, found[one], not one.is_private, one))
+    return [*map(str, ordered)]
+
+
+def way_out() -> str | None:
+    """The IPv4 address from which this machine would send to the internet; None without a network. Nothing is sent."""
+    with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
+        asked.connect(("8.8.8.8", 1))
+        return asked.getsockname()[0]
+    return None
 
 
 def is_this_machine(host: str) -> bool:

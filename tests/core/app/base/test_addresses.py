@@ -5,8 +5,6 @@ from types import SimpleNamespace
 import psutil
 import pytest
 import streamlit as st
-from streamlit import net_util
-from streamlit.web.server import server_util
 
 from core.app.base import addresses, deployment
 
@@ -18,7 +16,7 @@ def interface(*found: tuple[int, str]):
 @pytest.fixture
 def networks(monkeypatch):
     """A machine in two networks, one of them with an address of the internet; neither is known as its way out."""
-    monkeypatch.setattr(net_util, "get_internal_ip", lambda: None)
+    monkeypatch.setattr(addresses, "way_out", lambda: None)
     monkeypatch.setattr(psutil, "net_if_addrs", lambda: {
         "lo": interface((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")),
         "wlan": interface((socket.AF_INET, "192.168.1.20"), (socket.AF_INET6, "fe80::1%wlan")),
@@ -39,17 +37,21 @@ def test_phones_are_told_the_address_of_the_way_out_first_and_of_virtual_network
              "wlan0": "192.168.1.20"}
     monkeypatch.setattr(psutil, "net_if_addrs", lambda: {name: interface((socket.AF_INET, address))
                                                          for name, address in found.items()})
-    monkeypatch.setattr(net_util, "get_internal_ip", lambda: "192.168.1.20")
+    monkeypatch.setattr(addresses, "way_out", lambda: "192.168.1.20")
     assert addresses.of_networks() == ["192.168.1.20", "10.0.0.5", "10.8.0.2", "172.17.0.1", "172.28.0.1"]
-    monkeypatch.setattr(net_util, "get_internal_ip", lambda: "10.8.0.2")      # all that leaves the machine is tunnelled
+    monkeypatch.setattr(addresses, "way_out", lambda: "10.8.0.2")      # all that leaves the machine is tunnelled
     assert addresses.of_networks()[:2] == ["10.8.0.2", "10.0.0.5"]
 
 
 def test_an_address_of_the_new_kind_stands_in_brackets(monkeypatch):
-    options = {"server.address": "::1", "server.port": 8608}
+    options = {"server.address": "::1", "browser.serverPort": 8608}
     monkeypatch.setattr(st, "get_option", options.get)
-    monkeypatch.setattr(server_util, "get_url", lambda host: f"http://{host}:8608")
     assert addresses.of_server() == ["http://[::1]:8608"]
+    options |= {"server.address": "0.0.0.0", "server.sslCertFile": "x", "server.baseUrlPath": "/class/one/"}
+    monkeypatch.setattr(addresses, "way_out", lambda: "192.168.1.20")
+    assert addresses.of_server() == ["https://localhost:8608/class/one", "https://192.168.1.20:8608/class/one"]
+    monkeypatch.setattr(addresses, "way_out", lambda: None)
+    assert addresses.of_server() == ["https://localhost:8608/class/one"]
 
 
 def test_a_machine_without_a_network_and_a_server_that_listens_here_alone_have_one_address(monkeypatch, networks):
