@@ -1,10 +1,10 @@
 """Words that phones send: what of them can be read, and when two of them are one answer."""
 import unicodedata
 
-# Apostrophes, quotation marks and dashes as a keyboard on a table has them; phones write others by themselves. The
-# space of a token is written ·.
-_PLAIN = str.maketrans({**dict.fromkeys("‘’‚‛ʼʹ′`´", "'"), **dict.fromkeys("“”„‟«»″", '"'),
-                        **dict.fromkeys("‐‑‒–—―−", "-"), "·": " "})
+from core.app.base import signs
+
+# beside those of core/app/base/signs.py: for an apostrophe, a quotation mark or a hyphen; a token's space is written ·
+_MORE = str.maketrans({**dict.fromkeys("ʹ′`´", "'"), **dict.fromkeys("«»″", '"'), "−": "-", "·": " "})
 _JOINERS = "\u200c\u200d"       # invisible, but letters of several scripts and emoji are written with them
 
 
@@ -29,4 +29,5 @@ def plain(word: str) -> str:
     >>> plain("  Ice\\u2011Cream "), plain("DON’T"), plain("cafe\\u0301") == plain("Café"), plain("…")
     ('ice-cream', "don't", True, '...')
     """
-    return " ".join(readable(unicodedata.normalize("NFKC", word).translate(_PLAIN)).split()).upper().lower()
+    typed = signs.plain(unicodedata.normalize("NFKC", word)).translate(_MORE)
+    return readable(typed).upper().lower()
