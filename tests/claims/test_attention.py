@@ -48,15 +48,14 @@ def test_a_longer_vector_is_more_alike_than_the_vector_itself():
     assert cosine > 0.99 and (powers / powers.sum())[0] > 0.9
 
 
-@claims("attention.md", "The three small models in the table below differ in nothing but the score, and each is asked "
-        "with the score it was trained with.")
+@claims("attention.md", "The three small models in the table differ in nothing but the score.")
 def test_the_three_small_models_differ_in_the_score_alone():
     configs = [cache.shared_model(name, "cpu").model.config for name in switches.TRAINED.values()]
     assert [config.score for config in configs] == list(switches.TRAINED)
     assert all(dataclasses.replace(config, score="dot") == configs[0] for config in configs)
 
 
-@claims("attention.md", "most heads of `stories` lie above the line, some far above.",
+@claims("attention.md", "Most heads of `stories` lie above the line, some far above.",
         "Without the division (hollow diamonds) the same head's weights are sharper.")
 def test_scores_of_the_heads_vary_more_than_those_of_dice():
     for prompt in example_prompts()[:8]:
@@ -101,7 +100,7 @@ def test_the_softmax_saturates():
 
 @claims("attention.md", "so its variance is $d_k$: the points lie on the line, within their errors.", "Divided by "
         "$\\sqrt{d_k}$ the scores have variance 1 at every width, and entropy and gradient stay where they were. "
-        "With many keys and a small $d_k$ the undivided softmax can have the larger gradient; the fall comes later.")
+        "With many keys and a small $d_k$ the undivided softmax can have the larger gradient.")
 def test_the_division_keeps_variance_entropy_and_gradient():
     found, many = scaling.experiment(0, 16), scaling.experiment(0, 32)
     off = (found.variance.mean - score_scaling.D_KS) / found.variance.error

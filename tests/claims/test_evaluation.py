@@ -39,7 +39,7 @@ def test_the_calibration_error_is_a_mean_over_ten_bins():
         (0.95 + 0.15 + 2 * 0.45) / 4)
 
 
-@claims("evaluation.md", "On {n_sequences} sequences of {n_tokens} random tokens, all different, that come twice; a "
+@claims("evaluation.md", "On {n_sequences} sequences of {n_tokens} different random tokens that come twice; a "
         "uniform guess costs {uniform} nats.", "| highest induction score, layer {induction_layer} head "
         "{induction_head} | {induction_score} |", "| highest previous-token score, layer {previous_layer} head "
         "{previous_head} | {previous_score} |")

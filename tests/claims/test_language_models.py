@@ -115,7 +115,7 @@ def test_the_right_letter_makes_the_word_whole():
 
 @shows("D2")
 @claims("language_models.md", "In a short text the counts of single letters are too uncertain for that.",
-        "the model then reads the most promising swaps as whole texts: it knows words, so it finds the rare letters "
+        "the model reads the most promising swaps as whole texts: it knows words, so it finds the rare letters "
         "that no count can settle.", "Of a few hundred letters only the first ranks are reliable; pairs and triples "
         "tell the others apart.", "in each round it reads 32 likely swaps of two letters as whole texts, and the best "
         "one stays.")
@@ -150,7 +150,7 @@ def test_what_was_taught_is_right(task: str):
     assert right >= 0.9 * n
 
 
-@claims("language_models.md", "It makes up facts that it was never taught, and does not say so.",
+@claims("language_models.md", "It makes up facts that it was never taught, without saying so.",
         "It always goes on as its texts would, and has no way to say that it does not know.")
 def test_facts_that_were_not_taught_are_made_up():
     right, n = n_right("untaught")

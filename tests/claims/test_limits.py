@@ -105,7 +105,7 @@ def test_no_token_of_the_opening_text_is_lost():
 
 
 @claims("limits.md", "What it read once or ten times `stories` does not recite; yet nats per token (−ln p each) may "
-        "show a trace. Only twins make it visible, and many of them, since texts differ by as much.")
+        "show a trace. Only many twins make it visible, since texts differ by as much.")
 def test_what_was_read_ten_times_leaves_a_trace_within_what_texts_differ_by():
     assert max(one.n_recited for n in (1, 10) for start in (1, 8, 16) for one, _ in after(start, n)) < 6
     trace = [twin.nats_per_token - one.nats_per_token for one, twin in after(16, 10)]
@@ -114,7 +114,7 @@ def test_what_was_read_ten_times_leaves_a_trace_within_what_texts_differ_by():
 
 
 @claims("limits.md", "The whole text, with every repeat, has far more bits than the parameters can hold.",
-        "each different text once, compressed by a program for files, needs about as many bits as they have",
+        "Each different text once, compressed by a program for files, needs about as many bits as they have",
         "to the trained model each token of its own text is still about two bits of news")
 def test_bits_of_the_training_text():
     stages, model = checkpoints.training_ends("stories"), run("").model

@@ -12,8 +12,7 @@ def cut(there, **config) -> Truncation:
     return truncate(there.logits(), SamplingConfig(**config))
 
 
-@claims("next_token.md", "Most single words are very unlikely, but there are thousands of them. Together they hold "
-        "enough probability to be drawn often, and one odd word can spoil a story.")
+@claims("next_token.md", "Thousands of unlikely words together are drawn often, and one odd word can spoil a story.")
 def test_improbable_words_hold_mass_together():
     tails = []
     for prompt in example_prompts():

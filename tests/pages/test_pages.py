@@ -3,6 +3,7 @@ as it was typed.
 """
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,17 @@ def test_every_lesson_is_explained_in_at_most_three_paragraphs_and_has_experimen
     texts = [body for key, body in words.sections.items() if key.startswith("explanation")]
     assert texts and all(1 <= len([p for p in text.split("\n\n") if p.strip()]) <= 3 for text in texts)
     assert 3 <= len(words.experiments) <= max(4, len(words.names("about")))
+
+
+MARKS = re.compile(r"\$[^$]*\$|`[^`]*`|\]\([^)]*\)")         # a formula, a token and a link count as a word
+
+
+@pytest.mark.parametrize("file", sorted(path.stem for path in (prose.FOLDER / prose.LANGUAGE).glob("*.md")))
+def test_a_paragraph_of_an_explanation_has_at_most_sixty_words(file: str):
+    texts = [body for key, body in prose.load(file).sections.items()
+             if "explanation" in key or file == "evaluation" and key != "words"]
+    assert [part for text in texts for part in text.split("\n\n")
+            if not part.startswith(("|", "- ")) and len(MARKS.sub("x", part).split()) > 60] == []
 
 
 @pytest.mark.parametrize("page", PAGES)
