@@ -24,7 +24,7 @@ from core.model.config import ModelConfig
 from core.model.transformer import Transformer
 
 Score = Callable[[Tensor], Tensor]      # (B, N, d) -> (B,)
-BATCH_BYTES = 400_000_000               # that one batch of gradients takes, to within a factor of two
+BATCH_BYTES = 400_000_000               # that one batch of gradients takes at most, where one point takes no more
 
 
 def log_prob_score(model: Transformer, target: int) -> Score:
@@ -45,8 +45,18 @@ def gradient_times_input(score: Score, x: Tensor) -> np.ndarray:
 
 
 def points_at_once(config: ModelConfig, n_tokens: int) -> int:
-    """How many points of a path one batch of gradients may hold: forward and backward each keep about a trace."""
-    return max(1, int(BATCH_BYTES / (2 * trace_bytes(config, n_tokens))))
+    """How many points of a path one batch of gradients may hold."""
+    return max(1, int(BATCH_BYTES / _point_bytes(config, n_tokens)))
+
+
+def memory(config: ModelConfig, n_tokens: int) -> int:
+    """Bytes that integrated_gradients takes at most for this many tokens, in batches of points_at_once."""
+    return points_at_once(config, n_tokens) * _point_bytes(config, n_tokens)
+
+
+def _point_bytes(config: ModelConfig, n_tokens: int) -> int:
+    """Bytes of the gradient at one point of a path: forward and backward each keep about a trace."""
+    return 2 * trace_bytes(config, n_tokens)
 
 
 def integrated_gradients(score: Score, x: Tensor, baseline: Tensor, n_steps: int, at_once: int = 64) -> np.ndarray:

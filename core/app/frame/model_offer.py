@@ -4,6 +4,7 @@ lesson shows it.
 """
 import streamlit as st
 
+from core.analysis import attribution
 from core.app.base import catalogue, devices, prose
 from core.app.base.markdown import code, escaped
 from core.app.compute import cache
@@ -12,7 +13,7 @@ from core.app.compute.library.loading import Task, readable_bytes, words
 from core.app.compute.library.pace import readable_seconds
 from core.app.frame import model_notes, prompt_use
 from core.app.frame.guard import fragment
-from core.app.state import model_choice, reader
+from core.app.state import model_choice, reader, run
 from core.huggingface import Preview
 from core.model.config import ModelConfig
 
@@ -181,6 +182,9 @@ def _described(name: str, preview: Preview, load: Task | None) -> None:
                            free=readable_bytes(room.free), bound=readable_bytes(room.bound), device=device)]
     lines += ([words().label("preview_download", download=readable_bytes(preview.download_bytes))]
               if preview.download_bytes else [])
+    if config.kind == "decoder":
+        heaviest = readable_bytes(attribution.memory(config, run.room(config)))
+        lines.append(words().label("preview_heaviest", heaviest=heaviest, twin=readable_bytes(preview.n_bytes)))
     if preview.config.text_alone:
         parts = " and ".join(words().label("preview_part", name=code(part), tensors=tensors, numbers=numbers)
                              for part, tensors, numbers in preview.left_out)

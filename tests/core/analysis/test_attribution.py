@@ -103,7 +103,8 @@ def test_the_points_of_a_path_are_taken_in_batches_that_fit_into_memory(model: T
                             d_ff=1536)
     for n in (25, 256):
         at_once = attribution.points_at_once(published, n)
-        assert at_once == 1 or 2 * at_once * trace_bytes(published, n) <= attribution.BATCH_BYTES
+        assert attribution.memory(published, n) == 2 * at_once * trace_bytes(published, n)
+        assert at_once == 1 or attribution.memory(published, n) <= attribution.BATCH_BYTES
     assert attribution.points_at_once(published, 25) > 1
 
 

@@ -16,9 +16,11 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
+from core.analysis import attribution
 from core.app.base import catalogue, deployment, devices, prose, signs
 from core.app.base.markdown import unmarked
 from core.app.compute import cache, queue
+from core.app.compute.library import loading, names
 from core.app.frame import named_token, prompt_bar, shell
 from core.app.state import notices, prompts, run
 from core.figures.numbers import grouped, latex_number, latex_operand, plain_number, probability, readable
@@ -27,6 +29,7 @@ from core.model.config import ModelConfig
 from core.model.intervention import NOTHING, HeadEdit, Intervention
 from core.model.tokenizer import Tokenizer
 from core.model.transformer import Transformer
+from tests.helpers import library_models
 from tests.helpers.lessons import open_at
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -336,6 +339,18 @@ def test_only_models_that_continue_a_text_are_offered(monkeypatch, tmp_path):
     monkeypatch.setattr(checkpoints, "BUNDLED", tmp_path)
     assert checkpoints.bundled_names() == ("a decoder", "a encoder", "a encoder-decoder")
     assert cache.model_names() == ("a decoder",)
+
+
+def test_the_offer_of_a_model_tells_what_its_heaviest_picture_takes(monkeypatch, tmp_path):
+    library_models.folder(tmp_path, "llama")
+    monkeypatch.setenv(deployment.ROOTS, str(tmp_path))
+    names._folders.cache_clear()
+    look = loading.look("folder:llama")
+    look.wait(60)
+    config = look.result.config
+    heaviest, twin = map(loading.readable_bytes, (attribution.memory(config, run.room(config)), look.result.n_bytes))
+    assert prose.load("library").label("preview_heaviest", heaviest=heaviest, twin=twin) in whole(
+        framed(model="folder:llama"))
 
 
 def test_the_main_model_comes_first_and_every_other_says_what_it_is(monkeypatch):
