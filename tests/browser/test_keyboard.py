@@ -79,3 +79,20 @@ def test_the_focus_stays_where_a_pressed_button_is_switched_off_or_goes(open_pag
     page.mouse.click(2, 300)
     page.locator("[data-testid=stMain]").evaluate("(main) => main.append(document.createElement('i'))")
     assert page.evaluate("document.activeElement.tagName") != "BUTTON"        # the reader let go of it
+
+
+def test_a_cell_picked_by_keys_keeps_the_focus_and_its_place_through_a_new_run(open_page):
+    page = open_page("heads?prompt=The cat sat on the mat&layer=1&head=2&heads_panel=head")
+    page.locator("canvas.cells").focus()
+    spoken = page.locator("[aria-live]", has_text="→")
+    for key in ("ArrowLeft", "ArrowLeft", "ArrowUp"):
+        page.keyboard.press(key)
+    expect(spoken).to_contain_text("·the → ‹end›")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**position=5&**heads_key=0")
+    settle(page)
+    assert page.evaluate(SHOWN)["labelled"]
+    expect(spoken).to_contain_text("·the → ‹end›")
+    page.keyboard.press("ArrowUp")
+    expect(spoken).to_contain_text("·on → ‹end›")
+    assert page.errors == []
