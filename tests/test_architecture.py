@@ -87,6 +87,42 @@ def test_imports_run_downward():
     assert wrong == []
 
 
+def circles(graph: dict[str, set[str]]) -> list[set[str]]:
+    """The sets of modules of which each reaches each other one, by Tarjan's algorithm."""
+    numbers: dict[str, int] = {}
+    path: list[str] = []
+    found = []
+
+    def visit(module: str) -> int:
+        numbers[module] = lowest = len(numbers)
+        start = len(path)
+        path.append(module)
+        for other in graph[module]:
+            if other not in numbers:
+                lowest = min(lowest, visit(other))
+            elif other in path:
+                lowest = min(lowest, numbers[other])
+        if lowest == numbers[module]:
+            found.append(set(path[start:]))
+            del path[start:]
+        return lowest
+
+    for module in graph:
+        if module not in numbers:
+            visit(module)
+    return [one for one in found if len(one) > 1]
+
+
+def test_modules_import_in_no_circle():
+    """Imports for types are counted too. A package that is named beside one of its modules is not."""
+    names = {module_name(f) for f in FILES}
+    graph = {module_name(f): {there for there in imports(f) & names
+                              if not any(other.startswith(f"{there}.") for other in imports(f) & names)}
+             - {module_name(f)} for f in FILES}
+    assert circles(graph) == []
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set()}) == [{"a", "b", "c"}]
+
+
 def test_streamlit_is_imported_in_the_face_alone():
     assert [str(f) for f in FILES
             if any(m.split(".")[0] == "streamlit" for m in imports(f))

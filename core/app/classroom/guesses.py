@@ -1,12 +1,14 @@
-"""The forms of a guess: one of a few texts, a number, a word of one's own, a token of a text, a cell of a grid.
+"""The forms of a guess: one of a few texts, a number, a word of one's own, a token of a text, a cell of a grid; and the
+truth that it is held against.
 
 Each says what the browser is to offer, what of an answer makes sense, and when a guess is right.
 """
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from core.app.classroom import words
 
@@ -140,6 +142,28 @@ class Word:
 
 
 Guess = Options | Place | Cell | Number | Word
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What the picture shows.
+
+    answer: the right guess, in the guess's own form. said, own: what is true of the answer and of the reader's guess,
+    such as their probabilities, in a few characters. seen: which statement is true of the picture. values: what the
+    reason's {names} stand for. bars: for a word, the likeliest candidates with their probabilities, and the reader's
+    own word among or behind them, each with whether it is the reader's.
+    """
+
+    answer: int | float | str
+    values: Mapping[str, object] = field(default_factory=dict)
+    said: str = ""
+    own: str = ""
+    seen: int = 0
+    bars: Sequence[tuple[str, float, bool]] = ()
+
+    def is_right(self, form: Guess, guess: Any) -> bool:
+        """Whether the guess is right; a word is where its token is the likeliest."""
+        return self.bars[0][2] if self.bars else form.is_right(guess, self.answer)
 
 
 def _place(told: object, n: int) -> int | None:

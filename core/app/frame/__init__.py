@@ -2,10 +2,10 @@
 
 Begin with shell.py (one run of the app) and lesson.py (the parts of a lesson).
 """
-from core.app.classroom.guesses import Cell, Number, Options, Place, Word
+from core.app.classroom.guesses import Cell, Number, Options, Place, Truth, Word
 from core.app.frame.check import Question
 from core.app.frame.lesson import Lesson
-from core.app.frame.prediction import Prediction, Truth, guess_of
+from core.app.frame.prediction import Prediction, guess_of
 from core.app.frame.views import Reading, cannot
 
 __all__ = ["Cell", "Lesson", "Number", "Options", "Place", "Prediction", "Question", "Reading", "Truth", "Word",

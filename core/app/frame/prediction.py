@@ -16,14 +16,14 @@ The question's text is the section `# before: <name>` of the lesson's file:
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from core.app.base.prose import TextFile, filled
-from core.app.classroom.guesses import Guess
+from core.app.classroom.guesses import Guess, Truth
 from core.app.frame import live_class, prompt_use
 from core.app.state import address, reader
 from core.app.state.fragments import EXPERIMENTS, PICTURE, rerun_in_turn
@@ -37,28 +37,6 @@ MADE = "predictions_made"       # in the session: "<lesson>/<name>" -> Made
 AGAIN = "predictions_again"     # in the session: the questions that the reader wants to be asked once more
 DECLINED = "predictions_declined"       # in the session: the lesson and view where the reader wanted no more of them
 STANDS = "predictions_stand"    # in the session: the lesson and view whose picture stood when a class was opened
-
-
-@dataclass(frozen=True)
-class Truth:
-    """What the picture shows.
-
-    answer: the right guess, in the guess's own form. said, own: what is true of the answer and of the reader's guess,
-    such as their probabilities, in a few characters. seen: which statement is true of the picture. values: what the
-    reason's {names} stand for. bars: for a word, the likeliest candidates with their probabilities, and the reader's
-    own word among or behind them, each with whether it is the reader's.
-    """
-
-    answer: int | float | str
-    values: Mapping[str, object] = field(default_factory=dict)
-    said: str = ""
-    own: str = ""
-    seen: int = 0
-    bars: Sequence[tuple[str, float, bool]] = ()
-
-    def is_right(self, form: Guess, guess: Any) -> bool:
-        """Whether the guess is right; a word is where its token is the likeliest."""
-        return self.bars[0][2] if self.bars else form.is_right(guess, self.answer)
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """A guess that is a word of the reader's own, beside what the model finds likely."""
 import numpy as np
 
+from core.app.classroom.guesses import Truth
 from core.app.frame.named_token import look_up
-from core.app.frame.prediction import Truth
 from core.figures.numbers import percent
 from core.model.tokenizer import Tokenizer
 
