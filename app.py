@@ -13,16 +13,17 @@ import streamlit as st
 from starlette.middleware import Middleware
 
 from core.app.base import addresses, deployment, scripts
-from core.app.server import class_routes, routes, start, streamlit_fixes, streams
+from core.app.server import class_routes, routes, start, streams
 from core.app.server.door import Door
 from core.app.server.pace import Paced
+from core.app.streamlit import fixes
 
 SCRIPT = Path(__file__).resolve().parent / "core" / "app" / "server" / "script.py"
 ANSWERS = {"heads": "pages.heads.route:answer", "heads_rollout": "pages.heads.route:rollout_answer",
            "attention_weights": "pages.attention.weights_route:answer",
            "sparse_patterns": "pages.architectures.cost:answer", "places": "core.app.base.finder:answer"}
 deployment.check()
-streamlit_fixes.apply()
+fixes.apply()
 streams.open_more_files()
 # Read by torch and by numpy, both loaded later: more threads spin against each other as soon as two readers compute at
 # once (numpy's alone took two thirds of the processor time of a page of positions), and give other last digits.

@@ -20,6 +20,7 @@ LAYERS = [
     ["core.app.state"],
     ["core.app.compute"],
     ["core.app.classroom"],
+    ["core.app.streamlit"],
     ["core.components"],
     ["core.app.base"],
     ["core.figures"],
@@ -127,6 +128,12 @@ def test_streamlit_is_imported_in_the_face_alone():
     assert [str(f) for f in FILES
             if any(m.split(".")[0] == "streamlit" for m in imports(f))
                and not module_name(f).startswith(("core.app", "core.components", "pages", "app"))] == []
+
+
+def test_what_is_not_documented_of_streamlit_is_imported_in_one_room():
+    parts = ("streamlit.runtime", "streamlit.proto", "streamlit.web", "streamlit.net_util", "google.protobuf")
+    assert [str(f) for f in FILES if any(f"{there}.".startswith(f"{part}.") for there in imports(f) for part in parts)
+            and not module_name(f).startswith("core.app.streamlit")] == []
 
 
 def test_figures_know_neither_models_nor_streamlit():

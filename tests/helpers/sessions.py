@@ -6,6 +6,7 @@ import types
 import pytest
 
 from core.app.state import address, lesson_settings, model_choice, notices, reader
+from core.app.streamlit import context
 
 
 class Query(dict):
@@ -29,6 +30,5 @@ def stand_in(monkeypatch: pytest.MonkeyPatch, session: dict, query: Query,
     streamlit = types.SimpleNamespace(session_state=session, query_params=query)
     for module in (address, lesson_settings, model_choice, notices, reader):
         monkeypatch.setattr(module, "st", streamlit)
-    monkeypatch.setattr(address, "get_script_run_ctx",
-                        lambda: types.SimpleNamespace(is_history_navigation=from_history))
+    monkeypatch.setattr(context, "is_from_history", lambda: from_history)
     return session, query

@@ -17,13 +17,13 @@ from typing import TypeVar
 
 import streamlit as st
 import torch
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.app.base import deployment, devices, prose
 from core.app.base.markdown import without_paths
 from core.app.compute import queue, turns
 from core.app.compute.library import names
 from core.app.compute.library.shelf import Shelf
+from core.app.streamlit import context
 from core.model import checkpoints, remote
 from core.model.block import lay_out
 from core.model.config import STORIES
@@ -400,15 +400,14 @@ def _elsewhere(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: In
 
 def _reader() -> Hashable:
     """Who waits: the session of a page's run; a thread of its own that computes for anyone."""
-    context = get_script_run_ctx(suppress_warning=True)
-    return threading.get_ident() if context is None else context.session_id
+    return context.session_id() or threading.get_ident()
 
 
 def _look() -> None:
     """Ends a wait of a page's run that is superseded, or whose page was closed: to read the session's state raises
     Streamlit's own signal then.
     """
-    if get_script_run_ctx(suppress_warning=True) is not None:
+    if context.session_id() is not None:
         st.session_state.get("page")
 
 

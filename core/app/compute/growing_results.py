@@ -15,10 +15,10 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.app.base import prose
 from core.app.compute import cache, presence, queue
+from core.app.streamlit import context
 
 PATIENCE = 0.8          # seconds that a page waits for a result before it shows what there is so far
 # seconds between two looks at what is computed; and how many times as long as a picture of what grows takes
@@ -303,7 +303,7 @@ def _leave(key: Hashable) -> None:
 
 def forget(key: Hashable) -> None:
     """Lets go of a computation that has ended: what is asked for next begins anew, unless it is kept elsewhere."""
-    if get_script_run_ctx() is None:
+    if context.session_id() is None:
         return
     _mine().pop(key, None)
     with _lock:

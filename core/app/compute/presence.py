@@ -1,8 +1,7 @@
 """Whether a reader's page is still open, for threads that compute for the reader and know no session."""
 from collections.abc import Callable
 
-from streamlit import runtime
-from streamlit.runtime.scriptrunner import get_script_run_ctx
+from core.app.streamlit import context
 
 
 def of_this_session() -> Callable[[], bool]:
@@ -10,8 +9,5 @@ def of_this_session() -> Callable[[], bool]:
 
     A connection that broke may come back.
     """
-    context = get_script_run_ctx(suppress_warning=True)
-    if context is None:
-        return lambda: True
-    session_id = context.session_id
-    return lambda: not runtime.exists() or runtime.get_instance().is_active_session(session_id) is not False
+    session = context.session_id()
+    return lambda: session is None or context.is_connected(session)

@@ -11,15 +11,14 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import streamlit as st
-from google.protobuf.message import DecodeError
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
-from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from core.app.base import addresses, deployment
 from core.app.server import start
+from core.app.streamlit import wire
 
 UPLOADS, METRICS, HEALTH = (addresses.below("_stcore", name) for name in ("upload_file", "metrics", "health"))
 READING = ("GET", "HEAD", "OPTIONS")
@@ -147,12 +146,9 @@ def is_taken(frame: bytes | None) -> bool:
         return False
     if len(frame) > st.get_option("server.maxWidgetStateSize") * 2**20:
         return True
-    try:
-        message = BackMsg.FromString(frame)
-    except DecodeError:
+    if (asked := wire.kind_of(frame)) is None:
         return False
-    kind = message.WhichOneof("type")
-    operation = message.backend_operation_request.WhichOneof("payload")
+    kind, operation = asked
     return kind in TAKEN and (operation is None or operation in TAKEN_OPERATIONS)
 
 

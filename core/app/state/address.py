@@ -14,12 +14,12 @@ import urllib.parse
 from collections.abc import Mapping
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.app.base import catalogue, deployment, devices, tables
 from core.app.base.markdown import escaped
 from core.app.compute import cache
 from core.app.state import model_choice, notices, prompts
+from core.app.streamlit import context
 
 # of a prompt in a link, percent-encoded: longer addresses are refused by servers and chat programs
 MAX_LINK_CHARACTERS = 6_000
@@ -34,12 +34,6 @@ FOLLOWED = "idea_followed"      # in the session: lesson and element of the idea
 SAID, WAITS, LEADS, LEADS_PAGE = "settings_said", "url_waits", "url_leads", "url_leads_page"
 
 
-def is_from_history() -> bool:
-    """Whether this run is because the reader went back or forward in the browser's history."""
-    context = get_script_run_ctx()
-    return context is not None and context.is_history_navigation
-
-
 def open_page() -> None:
     """Goes on where `reader.begin` ended, now that the open page is known: its settings are those of the URL where that
     leads, and from here on the URL follows.
@@ -47,7 +41,7 @@ def open_page() -> None:
     A link stays as it was written until the first picture stands: it means the same, and the browser would make an
     entry of its history of the change.
     """
-    session, returning = st.session_state, is_from_history()
+    session, returning = st.session_state, context.is_from_history()
     if session.get(LEADS_PAGE):
         take_in()
         if SHOWN in st.query_params:

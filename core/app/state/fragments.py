@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
-from streamlit.runtime.scriptrunner import get_script_run_ctx
-from streamlit.runtime.scriptrunner_utils.script_run_context import ThreadState
+
+from core.app.streamlit import context
 
 # keys: the prompt bar, the strip, the picture, what the browser says of that, what speaks of it above and below the
 # experiments, and those
@@ -27,7 +27,7 @@ def rerun(*keys: str) -> None:
     Streamlit makes one run of both, and ends it, nothing drawn, when the event's callback asks for a run of its own.
     So are the fragments of the other event, whose callback may ask for nothing since its own fragment shows all of it.
     """
-    if not (here := get_script_run_ctx().fragment_ids_this_run):
+    if not (here := context.fragments_of_this_run()):
         return
     if keys:
         drawn = st.session_state.get(KEYS, {})
@@ -41,7 +41,7 @@ def rerun(*keys: str) -> None:
 def begin(key: str | None) -> None:
     """A run draws the fragment of this key, and this is called in it."""
     if key is not None:
-        st.session_state.setdefault(KEYS, {})[ThreadState.get().fragment_id] = key
+        st.session_state.setdefault(KEYS, {})[context.this_fragment()] = key
         st.session_state.get(ASKED, {}).pop(key, None)
 
 

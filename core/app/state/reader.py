@@ -11,6 +11,7 @@ from core.app.base import catalogue, deployment, devices, prose, tables
 from core.app.compute import cache
 from core.app.state import address, model_choice, notices, prompts
 from core.app.state.address import KEPT, SELECTION, SHARED
+from core.app.streamlit import context
 
 PRESENT_SCALE = 1.6
 # whose first ten ξ on the usual prompt are all below 0.75: no draw from the far tail before the reader asks for one
@@ -58,7 +59,7 @@ def begin() -> None:
     session = st.session_state
     session.pop(address.WAITS, None)
     notices.keep_new()
-    if address.is_from_history():
+    if context.is_from_history():
         session.pop("asked_for", None)
         session[address.LEADS] = True
     # A run that was broken off before the prompt bar may have taken the prompt's widget, and what it held, with it.

@@ -8,8 +8,8 @@ import streamlit as st
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from core.app.server import streamlit_fixes
+from core.app.streamlit import fixes
 from tests.browser.apps import busy
 
-streamlit_fixes.apply()
+fixes.apply()
 app = st.App(Path(__file__).with_name("asked_again_page.py"), lifespan=busy.remembered)

@@ -9,10 +9,10 @@ from streamlit.runtime.app_session import AppSession
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from core.app.server import streamlit_fixes
+from core.app.streamlit import fixes
 from tests.browser.apps import busy
 
-streamlit_fixes.apply()
+fixes.apply()
 _handle = AppSession.handle_backmsg
 
 

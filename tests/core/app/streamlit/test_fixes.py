@@ -15,7 +15,7 @@ from streamlit.runtime import state
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.state.common import WidgetMetadata
 
-from core.app.server import streamlit_fixes
+from core.app.streamlit import fixes
 
 ROOT = Path(__file__).parents[4]
 
@@ -23,22 +23,22 @@ ROOT = Path(__file__).parents[4]
 def test_the_mends_are_for_the_version_that_is_pinned():
     pins = "\n".join(path.read_text(encoding="utf-8") for path in ROOT.glob("**/requirements.txt")
                      if ".venv" not in path.parts)
-    assert streamlit_fixes.VERSION in re.findall(r"^streamlit(?:\[\w+\])?==(\S+)", pins, re.MULTILINE)
+    assert fixes.VERSION in re.findall(r"^streamlit(?:\[\w+\])?==(\S+)", pins, re.MULTILINE)
 
 
 def test_another_version_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture):
     monkeypatch.setattr(streamlit, "__version__", "1.99.0")
     before = AppSession.request_rerun, state.SessionState
-    assert not streamlit_fixes.apply()
+    assert not fixes.apply()
     assert (AppSession.request_rerun, state.SessionState) == before
-    assert "1.99.0" in caplog.text and streamlit_fixes.VERSION in caplog.text
+    assert "1.99.0" in caplog.text and fixes.VERSION in caplog.text
 
 
 class Page:
     """A reader's state, and one widget that the page draws in each run."""
 
     def __init__(self, kind: str = "int_value", default: object = 0) -> None:
-        self.state = streamlit_fixes.SessionState()
+        self.state = fixes.SessionState()
         self.metadata = WidgetMetadata(f"$$ID-of-{kind}-width", lambda value: default if value is None else value,
                                        lambda value: value, kind)
 

@@ -1,0 +1,36 @@
+"""What a run may know of itself and of its reader's session; nothing outside a run, as in a test or a thread."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from streamlit import runtime
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.scriptrunner_utils.script_run_context import ThreadState
+
+
+def session_id() -> str | None:
+    """The id of the session whose page this thread runs; None in a thread that runs no page."""
+    context = get_script_run_ctx(suppress_warning=True)
+    return None if context is None else context.session_id
+
+
+def is_connected(session: str) -> bool:
+    """Whether a browser is connected to the session of this id; also where there is no server."""
+    return not runtime.exists() or runtime.get_instance().is_active_session(session) is not False
+
+
+def is_from_history() -> bool:
+    """Whether this run is because the reader went back or forward in the browser's history."""
+    context = get_script_run_ctx(suppress_warning=True)
+    return context is not None and context.is_history_navigation
+
+
+def fragments_of_this_run() -> Sequence[str]:
+    """The ids of the fragments that this run draws; empty where it draws the whole page."""
+    context = get_script_run_ctx(suppress_warning=True)
+    return () if context is None else context.fragment_ids_this_run or ()
+
+
+def this_fragment() -> str | None:
+    """The id of the fragment that is being drawn; None outside any."""
+    return ThreadState.get().fragment_id

@@ -1,0 +1,20 @@
+"""The messages that a browser sends over Streamlit's websocket."""
+from __future__ import annotations
+
+from google.protobuf.message import DecodeError
+from streamlit.proto.BackMsg_pb2 import BackMsg
+
+
+def kind_of(frame: bytes) -> tuple[str | None, str | None] | None:
+    """What a frame asks for: its kind, and of a request to the server the operation; None for what is no message.
+
+    >>> kind_of(BackMsg(clear_cache=True).SerializeToString())
+    ('clear_cache', None)
+    >>> kind_of(b"no message") is None
+    True
+    """
+    try:
+        message = BackMsg.FromString(frame)
+    except DecodeError:
+        return None
+    return message.WhichOneof("type"), message.backend_operation_request.WhichOneof("payload")
