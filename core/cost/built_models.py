@@ -32,12 +32,27 @@ class Model:
     heads: int | None = None       # h
     context: int | None = None     # N, the most tokens at once
     shape_source: str = ""         # of the four above
+    reported_flops: float | None = None        # of its training, as its makers count them
 
     @property
     def flops(self) -> float | None:
         """About 6 N D for one pass over the corpus; None if the tokens are not published or `made` is not "whole"."""
         return (training_flops(self.billions * 1e9, self.billion_tokens * 1e9)
                 if self.billions and self.billion_tokens and self.made == "whole" else None)
+
+
+    @property
+    def machine(self) -> tuple[int, str] | None:
+        """How many devices it was trained on, and of which kind; None if that is not published."""
+        if self.hardware is None:
+            return None
+        count, kind = self.hardware.split(" ", 1)
+        return int(count), kind
+
+    @property
+    def device_hours(self) -> float | None:
+        """Hours of its training, over all devices; None if they are not published."""
+        return self.machine[0] * self.days * 24 if self.machine and self.days else None
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
-"""Scaling laws: the operations and days of a training, and the loss that a model can reach by its parameters, tokens
-and compute (Kaplan et al. 2020).
+"""Scaling laws: the operations, days and energy of a training, and the loss that a model can reach by its parameters,
+tokens and compute (Kaplan et al. 2020).
 """
 import math
 
@@ -23,6 +23,15 @@ def training_flops(n_parameters: float, n_tokens: float) -> float:
     return 6 * n_parameters * n_tokens
 
 
+def writing_flops(n_parameters: float) -> float:
+    """Operations for each token that is written, about 2 N: a multiplication and an addition a parameter.
+
+    >>> writing_flops(175e9)
+    350000000000.0
+    """
+    return 2 * n_parameters
+
+
 def device_days(flops: float, teraflops: float, share: float) -> float:
     """Days that one device needs for `flops` operations. teraflops: its peak in 10¹² operations a second; share: the
     part of the peak that it reaches, in (0, 1], else ValueError.
@@ -30,6 +39,18 @@ def device_days(flops: float, teraflops: float, share: float) -> float:
     if not 0 < share <= 1:
         raise ValueError(f"The share of the peak is above 0 and at most 1, not {share}.")
     return flops / (teraflops * 1e12 * share) / DAY
+
+
+def training_energy(days: float, watts: float, pue: float) -> float:
+    """Watt hours of a training of so many device-days. watts: of one device at full power; pue: the power of the whole
+    site over that of its devices (power usage effectiveness), at least 1, else ValueError.
+
+    >>> round(training_energy(1, 400, 1.1))
+    10560
+    """
+    if pue < 1:
+        raise ValueError(f"A site draws at least what its devices draw, not {pue} of it.")
+    return days * 24 * watts * pue
 
 
 def law(quantity: str, scale: float) -> float:

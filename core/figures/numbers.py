@@ -161,6 +161,16 @@ def latex_number(value: float, places: int = 4) -> str:
     return in_latex(plain_number(value, places))
 
 
+def latex_power(value: float) -> str:
+    """A large number for a formula, as a product with a power of ten.
+
+    >>> latex_power(3.15e23), latex_power(300e9)
+    ('3.15 \\\\cdot 10^{23}', '3 \\\\cdot 10^{11}')
+    """
+    digits, exponent = f"{value:.6e}".split("e")
+    return rf"{digits.rstrip('0').rstrip('.')} \cdot 10^{{{int(exponent)}}}"
+
+
 def in_latex(text: str) -> str:
     """The text of a number in LaTeX.
 

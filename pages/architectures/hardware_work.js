@@ -44,10 +44,11 @@ export const devicesFor = (weights, cache, batch, { bytes }) => Math.ceil((weigh
 
 const PREFIXES = ["p", "n", "µ", "m", "", "k", "M", "G", "T", "P", "E", "Z"];
 
-/** A number with three digits, a decimal prefix and its unit: 9.08 PFLOP, 3.2 ms. */
+/** A number with three digits, a decimal prefix and its unit: 9.08 PFLOP, 3.2 ms; without one B for billions. */
 export function prefixed(value, unit) {
   let at = PREFIXES.indexOf(""), shown = value;
   while (Number(shown.toPrecision(3)) >= 1000 && at < PREFIXES.length - 1) { shown /= 1000; at += 1; }
   while (Number(shown.toPrecision(3)) < 1 && shown > 0 && at > 0) { shown *= 1000; at -= 1; }
-  return `${Number(shown.toPrecision(3))} ${PREFIXES[at]}${unit}`;
+  const prefix = PREFIXES[at] === "G" && !unit ? "B" : PREFIXES[at];
+  return `${Number(shown.toPrecision(3))} ${prefix}${unit}`.trimEnd();
 }

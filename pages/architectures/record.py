@@ -1,4 +1,4 @@
-"""Record: models over time, the GPT family, the scaling laws with a calculator, the first Transformer's scores,
+"""Record: models over time, the cost of a training, the GPT family, the scaling laws, the first Transformer's scores,
 training data, and modifications of the transformer.
 """
 import math
@@ -11,9 +11,9 @@ import streamlit as st
 from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run, reader
 from core.cost import built_models, scaling_laws
-from core.figures.numbers import grouped, latex_number, readable, superscript
+from core.figures.numbers import grouped, latex_number, latex_power, readable, superscript
 from pages.architectures import charts as figures
-from pages.architectures import family, modifications, pieces, training_data
+from pages.architectures import family, modifications, pieces, training_cost, training_data
 from pages.architectures.shared import PREFIX, SETTINGS, attached, choice, prefixed, read, show
 
 CHART, PRESENT_CHART = 370, 323      # px
@@ -21,6 +21,7 @@ CHART, PRESENT_CHART = 370, 323      # px
 NAMED = ("GPT-3", "GPT-4", "BERT large", "GPT-2", "GPT", "T5", "PaLM", "LLaMA 2", "ChatGPT", "Chinchilla", "LLaMA",
          "Transformer (big)", "GLaM", "PanGu-Σ", "GShard", "PaLM 2", "BART", "RoBERTa")
 SHAPE = "layers", "width", "heads", "context"     # of a model: L, d, h, N
+TICKS = {"layers": [6, 12, 24, 48, 96], "width": [1024, 2048, 4096, 8192, 16384], "heads": [16, 32, 64, 128]}
 
 # days of training on eight GPUs, in the paper of the rows (Vaswani et al. 2017, section 5.2)
 TRAINED = {"Transformer (base)": 0.5, "Transformer (big)": 3.5}
@@ -49,12 +50,12 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
 
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the instrument and return what it shows."""
-    with st.container(horizontal=True, gap="medium"):
+    with st.container(horizontal=True, gap="small"):
         view = choice(page, "record")
         further = {"models": "measure", "translation": "pair", "data": "mix"}.get(view)
         picked = [choice(page, further)] if further else []
     if view == "models":
-        return _models(page, *picked)
+        return training_cost.draw(page) if picked == ["energy"] else _models(page, *picked)
     return {"scaling": _scaling, "translation": _translation, "data": training_data.draw, "family": family.draw,
             "pieces": pieces.draw, "modifications": modifications.draw}[view](page, *picked)
 
@@ -63,25 +64,15 @@ def _height(less: int = 0) -> int:
     return (PRESENT_CHART if reader.present() else CHART) - less
 
 
-def power(value: float) -> str:
-    """A large number for a formula, as a product with a power of ten.
-
-    >>> power(3.15e23), power(300e9)
-    ('3.15 \\\\cdot 10^{23}', '3 \\\\cdot 10^{11}')
-    """
-    digits, exponent = f"{value:.6e}".split("e")
-    return rf"{digits.rstrip('0').rstrip('.')} \cdot 10^{{{int(exponent)}}}"
-
-
 # ---- models ----------------------------------------------------------------------------------------------------------
 
 
 def quantity(model: built_models.Model, measure: str) -> float | None:
-    """A model's measure on the timeline: its parameters, tokens, operations, context length or energy in watt hours;
+    """A model's measure on the timeline: its parameters, tokens, operations, layers, width, heads or context length;
     None if it is unknown.
     """
-    name, unit = {"parameters": ("billions", 1e9), "tokens": ("billion_tokens", 1e9), "compute": ("flops", 1),
-                  "context": ("context", 1), "energy": ("MWh", 1e6)}[measure]
+    name, unit = {"parameters": ("billions", 1e9), "tokens": ("billion_tokens", 1e9), "compute": ("flops", 1)}.get(
+        measure, (measure, 1))
     value = getattr(model, name)
     return None if value is None else value * unit
 
@@ -89,29 +80,32 @@ def quantity(model: built_models.Model, measure: str) -> float | None:
 def _models(page: Lesson, measure: str) -> Reading:
     models = built_models.load().models
     known = [(model, value) for model in models if (value := quantity(model, measure)) is not None]
-    write = {"compute": superscript, "context": lambda value: page.label("at_once", n=grouped(value))}.get(
-        measure, lambda value: prefixed(value, "Wh" if measure == "energy" else "", 3))
+    write = {"compute": superscript, "context": lambda value: page.label("at_once", n=grouped(value)),
+             **dict.fromkeys(TICKS, grouped)}.get(measure, lambda value: prefixed(value, digits=3))
     (first, low), (last, high) = known[0], max(known, key=lambda pair: pair[1])
     title = page.label(f"title_{measure}", first=first.name, low=write(low), last=last.name, high=write(high),
                        factor=readable(high / low, 2), n=len(known))
-    st.markdown(f"**{title}**  \n{page.label('timeline_key')}")
     unpublished = [model for model in models if model.billions is None] if measure == "parameters" else []
-    rows = pd.DataFrame([_point(page, model, value, write(value), measure) for model, value in known]
-                        + [_point(page, model, math.nan, page.label("not_published"), measure)
+    missing = len(models) - len(known) - len(unpublished)
+    st.markdown(f"**{title}**  \n{page.label('timeline_key')}"
+                + (f" {page.label('timeline_missing', n=missing)}" if missing else ""))
+    rows = pd.DataFrame([_point(page, model, value, write(value)) for model, value in known]
+                        + [_point(page, model, math.nan, page.label("not_published"))
                            for model in unpublished])
     show("timeline", figures.timeline, rows, page.label(f"axis_{measure}"), height=_height(),
          lane=page.label("not_published") if unpublished else "",
-         ticks=sorted({value for _, value in known}) if measure == "context" else None)
-    return Reading(_context_lines(page, low, high) if measure == "context" else _model_lines(page),
+         ticks=sorted({value for _, value in known}) if measure == "context" else TICKS.get(measure))
+    lines = {"context": lambda: _context_lines(page, low, high)} | dict.fromkeys(TICKS, lambda: _shape_lines(page))
+    return Reading(lines.get(measure, lambda: _model_lines(page))(),
                    _largest_question(page), [scaling_laws.training_flops, built_models.Model],
                    {"models.csv": lambda: pd.DataFrame([vars(model) | {"flops": model.flops} for model in models])},
                    f".st-key-{PREFIX}timeline", title,
                    _table(page, [model for model, _ in known] + unpublished))
 
 
-def _point(page: Lesson, model: built_models.Model, value: float, shown: str, measure: str) -> dict:
+def _point(page: Lesson, model: built_models.Model, value: float, shown: str) -> dict:
     """A model's row of the timeline. value: NaN if it is not published."""
-    is_first = model.name in NAMED or measure == "energy"
+    is_first = model.name in NAMED
     rank = 1000 - NAMED.index(model.name) if model.name in NAMED else math.log(value)
     return {"name": model.name, "date": f"{model.released}-15", "value": value, "access": model.access, "rank": rank,
             "named": True, "modest": not is_first or reader.present(), "shown": shown, "more": _more(page, model)}
@@ -144,13 +138,19 @@ def _dashed(table: pd.DataFrame) -> pd.DataFrame:
 def _model_lines(page: Lesson) -> list[tuple[str, str]]:
     gpt3 = next(model for model in built_models.load().models if model.name == "GPT-3")
     n, d = gpt3.billions * 1e9, gpt3.billion_tokens * 1e9
-    hours = 10_000 * gpt3.days * 24
-    days = rf"10000 \cdot {gpt3.days}"
-    return [(page.label("numbers_training"), rf"6 N D = 6 \cdot {power(n)} \cdot {power(d)} = {power(gpt3.flops)}"),
-            (page.label("numbers_rate"), rf"\frac{{{power(gpt3.flops)}}}{{{days} \cdot 86400}} = "
-                                         rf"{power(gpt3.flops / hours / 3600)}"),
-            (page.label("numbers_energy"), rf"\frac{{{round(gpt3.MWh)} \cdot 10^6}}{{{days} \cdot 24}} "
-                                           rf"= {latex_number(gpt3.MWh * 1e6 / hours)}")]
+    return [(page.label("numbers_training"),
+             rf"6 N D = 6 \cdot {latex_power(n)} \cdot {latex_power(d)} = {latex_power(gpt3.flops)}")]
+
+
+def _shape_lines(page: Lesson) -> list[tuple[str, str]]:
+    """What layers and width make of the parameters, for the first GPT and for GPT-3, and the width of GPT-3's heads."""
+    models = {model.name: model for model in built_models.load().models}
+    lines = [(page.label("numbers_shape", name=name, published=prefixed(models[name].billions * 1e9, digits=3)),
+              rf"12 L d^2 = 12 \cdot {models[name].layers} \cdot {models[name].width}^2 = "
+              rf"{latex_power(12 * models[name].layers * models[name].width ** 2)}") for name in ("GPT", "GPT-3")]
+    gpt3 = models["GPT-3"]
+    return [*lines, (page.label("numbers_head", name=gpt3.name),
+                     rf"\frac{{d}}{{h}} = \frac{{{gpt3.width}}}{{{gpt3.heads}}} = {gpt3.width // gpt3.heads}")]
 
 
 def _context_lines(page: Lesson, low: float, high: float) -> list[tuple[str, str]]:
@@ -175,20 +175,12 @@ def _largest_question(page: Lesson) -> Question:
 
 
 def _scaling(page: Lesson) -> Reading:
-    columns = st.columns([2, 2, 2, 3], vertical_alignment="bottom")
     n, d = (1e9 * column.number_input(page.label(f"{name}_field"), 1e-6, SETTINGS.each[name].high, step=step,
                                       format="%.6g", **attached(name))
-            for column, name, step in ((columns[0], "parameters", 1.0), (columns[1], "tokens", 10.0)))
-    hardware = built_models.load().hardware
-    device = hardware[columns[2].selectbox(page.label("hardware_field"), list(hardware),
-                                           format_func=lambda key: hardware[key].name, **attached("hardware"))]
-    share = columns[3].slider(page.label("share_field"), 1, 100, format="%d %%", **attached("share"))
+            for column, (name, step) in zip(st.columns([2, 2, 5]), (("parameters", 1.0), ("tokens", 10.0))))
     flops = scaling_laws.training_flops(n, d)
-    days = scaling_laws.device_days(flops, device.teraflops, share / 100)
-    energy = days * 24 * device.watts
     title = page.label("title_scaling", n=prefixed(n), d=prefixed(d), flops=superscript(flops),
-                       days=readable(days), device=device.name, thousand=readable(days / 1000),
-                       energy=prefixed(energy, "Wh"))
+                       joint=f"{scaling_laws.joint_loss(n, d):.4f}")
     st.markdown(f"**{title}**")
     scales = {"parameters": n, "tokens": d, "compute": flops / scaling_laws.PETAFLOP_DAY}
     with st.container(key=f"{PREFIX}laws"):
@@ -197,24 +189,20 @@ def _scaling(page: Lesson) -> Reading:
                 show(f"law_{name}", figures.power_law, _curve(name, scale), (scale, scaling_laws.law(name, scale)),
                      (page.label(f"axis_law_{name}"), page.label("axis_loss")),
                      height=_height(70 if reader.present() else 120))
-    page.note(page.label("laws_note", joint=f"{scaling_laws.joint_loss(n, d):.4f}", ratio=readable(d / n)))
+    page.note(page.label("laws_note", ratio=readable(d / n)))
     best_n, best_d = scaling_laws.best_split(flops)
     a_n, n_c = scaling_laws.LAWS["parameters"]
-    lines = [(page.label("numbers_training_own"), rf"6 N D = 6 \cdot {power(n)} \cdot {power(d)} = {power(flops)}"),
-             (page.label("numbers_days", device=device.name, share=share),
-              rf"\frac{{{power(flops)}}}{{{power(device.teraflops * 1e12)} \cdot {share / 100:g} \cdot "
-              rf"86400}} = {latex_number(days)}"),
-             (page.label("numbers_power", watts=device.watts),
-              rf"{latex_number(days)} \cdot 24 \cdot {device.watts / 1e6:g} = {latex_number(energy / 1e6)}"),
+    lines = [(page.label("numbers_training_own"),
+              rf"6 N D = 6 \cdot {latex_power(n)} \cdot {latex_power(d)} = {latex_power(flops)}"),
              (page.label("numbers_law"), rf"\mathcal{{L}}(N) = \left(\frac{{N_c}}{{N}}\right)^{{\alpha_N}} = "
-                                         rf"\left(\frac{{{power(n_c)}}}{{{power(n)}}}\right)^{{{a_n}}} = "
+                                         rf"\left(\frac{{{latex_power(n_c)}}}{{{latex_power(n)}}}\right)^{{{a_n}}} = "
                                          rf"{latex_number(scaling_laws.law('parameters', n))}"),
              (page.label("numbers_best"),
-              rf"N = \sqrt{{\frac{{C}}{{6 \cdot 20}}}} = \sqrt{{\frac{{{power(flops)}}}{{120}}}} = {power(best_n)}, "
-              rf"\qquad D = 20 N = {power(best_d)}")]
+              rf"N = \sqrt{{\frac{{C}}{{6 \cdot 20}}}} = \sqrt{{\frac{{{latex_power(flops)}}}{{120}}}} = "
+              rf"{latex_power(best_n)}, \qquad D = 20 N = {latex_power(best_d)}")]
     return Reading(
         lines, _loss_question(page, n),
-        [scaling_laws.training_flops, scaling_laws.device_days, scaling_laws.law, scaling_laws.joint_loss],
+        [scaling_laws.training_flops, scaling_laws.law, scaling_laws.joint_loss],
         {"laws.csv": lambda: pd.concat([_curve(name, scale).assign(quantity=name) for name, scale in scales.items()])},
         f".st-key-{PREFIX}law_parameters", title, explanation="record_scaling")
 
@@ -257,7 +245,7 @@ def _translation(page: Lesson, pair: str) -> Reading:
     lines = [
         (page.label("numbers_gain", best=best["name"]), rf"{big[pair]} - {best[pair]} = {big[pair] - best[pair]:.2f}"),
         (page.label("numbers_cheaper"),
-         rf"\frac{{{power(best[flops])}}}{{{power(big[flops])}}} = {latex_number(cheaper)}")]
+         rf"\frac{{{latex_power(best[flops])}}}{{{latex_power(big[flops])}}} = {latex_number(cheaper)}")]
     cells = [(row["name"], *(row[name] and str(row[name]) for name in ("en_de", "en_fr")),
               *(row[name] and superscript(row[name]) for name in ("flops_en_de", "flops_en_fr"))) for row in rows]
     return Reading(lines, _time_question(page, pair, best, known), [built_models.load],

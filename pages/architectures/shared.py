@@ -37,12 +37,16 @@ SETTINGS = Settings("architectures", {
     "mix": Setting("gpt3", options=("gpt3", "models")),
     "patch": Setting(16, low=8, high=56),             # points of a side
     "modification": Setting("swiglu", options=tuple(VARIANTS)),
-    "measure": Setting("parameters", options=("parameters", "tokens", "context", "compute", "energy")),
+    "measure": Setting("parameters", options=("parameters", "layers", "width", "heads", "context", "tokens", "compute",
+                                              "energy")),
     "pair": Setting("en_de", options=("en_de", "en_fr")),
-    "parameters": Setting(175.0, low=1e-6, high=1e5), # of the calculator, in billions
+    "parameters": Setting(175.0, low=1e-6, high=1e5), # of a training, in billions; it opens as that of GPT-3
     "tokens": Setting(300.0, low=1e-6, high=1e6),     # likewise
-    "hardware": Setting("a100", options=("p100", "v100", "a100", "h100", "tpu_v4")),
-    "share": Setting(40, low=1, high=100),            # utilisation of the hardware's peak in training, %
+    "hardware": Setting("v100", options=("p100", "v100", "a100", "h100", "tpu_v4")),
+    "devices": Setting(10_000, low=1, high=10_000_000),
+    "share": Setting(20, low=1, high=100),            # utilisation of the hardware's peak in training, %
+    "pue": Setting(1.1, low=1, high=2),               # power of the site over that of its devices
+    "price": Setting(2.0, low=0.01, high=1000),       # of a device-hour, in dollars
     "machine": Setting("pass", options=("pass", "roofline", "array")),
     "pass_model": Setting("own", options=MACHINE_MODELS),
     "machine_length": Setting(0, low=0),              # tokens that are read; 0: the prompt's

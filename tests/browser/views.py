@@ -97,6 +97,7 @@ LESSONS = {
         "hardware, array": View(".instrument .array", (("machine", "array"),)),
         "record": View(".st-key-architectures_timeline"),
         "record, context": View(".st-key-architectures_timeline", (("measure", "context"),)),
+        "record, cost": View(".instrument .charts", (("measure", "energy"),)),
         "record, family": View(".architecture_family .said", (("record", "family"),)),
         "record, scaling": View(".st-key-architectures_law_compute", (("record", "scaling"),)),
         "record, translation": View(".st-key-architectures_scores", (("record", "translation"),)),

@@ -77,6 +77,17 @@ def test_a_switch_moves_the_next_token():
     assert stream_and_heads.effect(opening().trace.logits[-1], switched.logits[-1]).kl > 1
 
 
+@shows("A42")
+def test_what_was_left_out_is_not_known_and_is_once_there_is_room():
+    prompt = PLACES["A42"]["prompt"]
+    cut, whole = run(prompt), run(prompt.replace(" The stars were white and still.", ""))
+    assert cut.n_cut == 5 and whole.n_cut == 0 and len(cut.token_ids) == cut.model.config.n_context
+    assert len(cut.tokenizer.encode("Ben lost his kite.")) == 5 and prompt.startswith("Ben lost his kite.")
+    kite = cut.tokenizer.encode(" kite")[0]
+    ranks = [int((there.trace.logits[-1] > there.trace.logits[-1][kite]).sum()) for there in (cut, whole)]
+    assert ranks[0] >= 10 and ranks[1] == 0 and probability(whole, " kite") > 0.7
+
+
 @shows("A2")
 @claims("attention.md", "The query is *red*, and the text goes on with *ball*. Open both ways, the model gives "
         "*ball* four times the probability. It was never trained for this: most other positions get worse.")

@@ -17,6 +17,7 @@ from core.figures.numbers import percent
 from core.learning.memory_tasks import Recall
 from core.model.intervention import Intervention
 from tests.browser.ideas import formulas, seen
+from tests.browser.serving import settle
 from tests.claims.passes import opening, run
 from tests.helpers.messages import numbers_in, value_of
 
@@ -27,6 +28,23 @@ ROOT = Path(__file__).parents[3]
 def a_one_hot_row_picks_its_row(page: Page) -> None:
     token_id = opening().token_ids[-1]
     assert f"picks row {token_id} of the matrix E" in page.locator(".st-key-embeddings_stage").inner_text()
+
+
+@seen("A42")
+def what_is_left_out_does_not_exist_for_the_model(page: Page) -> None:
+    prompt = page.locator(".st-key-prompt_place textarea").input_value()
+    there = run(prompt)
+    n = len(there.tokenizer.encode(prompt))
+    said = page.locator(".st-key-prompt_messages").inner_text()
+    assert list(map(value_of, re.findall(r"\d+", said))) == [n, there.model.config.n_context - 1, there.n_cut]
+    assert n == 255 + there.n_cut and there.tokenizer.decode(there.tokenizer.encode(prompt)[:5]) == "Ben lost his kite."
+    bars = page.locator(".sampling-panel").inner_text()
+    assert "·hat" in bars and "·kite" not in bars
+    page.locator(".st-key-prompt_place textarea").fill(prompt.replace(" The stars were white and still.", ""))
+    page.keyboard.press("Control+Enter")
+    settle(page)
+    expect(page.locator(".st-key-prompt_messages", has_text="left out")).to_have_count(0)
+    expect(page.locator(".sampling-panel")).to_contain_text("·kite")
 
 
 @seen("A41", "D41")
@@ -298,9 +316,9 @@ def lily_looks_at_itself_and_at_girl(page: Page) -> None:
 
 @seen("A27")
 def size_data_and_computing_have_a_law_each(page: Page) -> None:
-    said = page.locator("strong", has_text="operations:").first.inner_text()
-    flops, days = 6 * 175e9 * 300e9, 6 * 175e9 * 300e9 / (312e12 * 0.4 * 86_400)
-    assert "3.15" in said and flops == pytest.approx(3.15e23) and f"{days:,.0f} days" in said
+    said = page.locator("strong", has_text="operations,").first.inner_text()
+    joint = ((6.4e13 / 175e9) ** (0.076 / 0.103) + 1.8e13 / 300e9) ** 0.103
+    assert "3.15" in said and pytest.approx(3.15e23) == 6 * 175e9 * 300e9 and f"{joint:.4f} nats" in said
     for law in ("parameters", "tokens", "compute"):
         page.locator(f".st-key-architectures_law_{law}").wait_for()
 

@@ -138,12 +138,32 @@ def each_cell_adds_its_product_to_the_sum_from_above(page: Page) -> None:
 
 
 @seen("D35")
-def four_models_say_how_much_energy_they_took(page: Page) -> None:
-    known = {"GPT-3": 1287, "OPT": 356, "BLOOM": 433, "LLaMA": 449}      # MWh, each from its paper
-    page.locator(".st-key-architectures_timeline .mark-symbol path").first.wait_for(state="attached")
-    marks = page.locator(".st-key-architectures_timeline .mark-symbol path[aria-label]")
-    said = marks.evaluate_all("(marks) => marks.map((mark) => mark.ariaLabel)")
-    assert {name: sum(name in each for each in said) for name in known} == dict.fromkeys(known, 1), said
+def a_ring_stands_at_gpt3_and_the_other_dots_lie_lower(page: Page) -> None:
+    energy = {"GPT-3": 1287e6, "OPT": 356e6, "BLOOM": 433e6, "LLaMA": 449e6}      # Wh, each from its paper
+    hours = {"GPT-3": 10_000 * 14.8 * 24, "BLOOM": 384 * 105 * 24, "LLaMA": 2048 * 21 * 24}
+    flops = 6 * 175e9 * 300e9
+    own = flops / (125e12 * 0.2 * 3600), flops / (125e12 * 0.2 * 3600) * 300 * 1.1
+    assert own == (pytest.approx(3.5e6), pytest.approx(1155e6))
+    for chart, values, value in (("hours", hours, own[0]), ("energy", energy, own[1])):
+        svg = page.locator(f".chart.{chart}")
+        places = {name: svg.locator(f"[data-model='{name}'] circle").evaluate("(dot) => dot.cy.baseVal.value")
+                  for name in values}
+        ring = svg.locator("circle.own")
+        y, radius = ring.evaluate("(ring) => [ring.cy.baseVal.value, ring.r.baseVal.value]")
+        assert svg.locator("[data-model]").count() == len(values)
+        assert float(ring.get_attribute("data-value")) == pytest.approx(value)
+        assert 0 <= y - places["GPT-3"] < radius and min(places, key=places.get) == "GPT-3"
+        decade = (places["BLOOM"] - places["GPT-3"]) / math.log10(values["GPT-3"] / values["BLOOM"])
+        assert y - places["GPT-3"] == pytest.approx(decade * math.log10(values["GPT-3"] / value), abs=0.1)
+
+
+@seen("D42")
+def both_formulas_stand_beside_what_is_published(page: Page) -> None:
+    cell = page.locator(".instrument .side tr").filter
+    assert "6 N D" in cell(has_text="training").inner_text() and "2 N" in cell(has_text="inference").inner_text()
+    found, reported = cell(has_text="training").locator("td").all_inner_texts()[1:]
+    assert (value_of(found), value_of(reported)) == (6 * 175e9 * 300e9, 3.14e23)
+    assert cell(has_text="inference").locator("td.computed").inner_text() == f"{2 * 175} GFLOP"
 
 
 @seen("D14")

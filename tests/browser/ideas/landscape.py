@@ -15,10 +15,10 @@ from core.app.state import prompts
 from core.model.generation import translations
 from core.model.intervention import Intervention
 from core.training.teaching_text import DATA
-from tests.browser.ideas import seen
+from tests.browser.ideas import formulas, seen
 from tests.browser.serving import settle
 from tests.claims.passes import opening, run
-from tests.helpers.messages import value_of
+from tests.helpers.messages import numbers_in, value_of
 
 # as the papers print them: Raffel et al. 2020; Brown et al. 2020, table 2.2; Hoffmann et al. 2022, table A1 (Gopher and
 # Chinchilla); Chowdhery et al. 2022, table 2; Touvron et al. 2023, table 1
@@ -186,6 +186,17 @@ def what_is_not_published_has_a_lane_of_its_own(page: Page) -> None:
     fills = {access: {drawn[name][2] for name, row in models.items() if row["access"] == access}
              for access in ("open", "closed")}
     assert not fills["open"] & fills["closed"]
+
+
+@seen("A43")
+def layers_grow_from_twelve_to_ninety_six_and_more(page: Page) -> None:
+    layers = {row["name"]: row["layers"] for row in told("models")["models"] if row.get("layers")}
+    drawn = circles(page)
+    assert set(drawn) == set(layers) and (layers["GPT"], layers["GPT-3"]) == (12, 96)
+    above = {name for name in drawn if drawn[name][1] < drawn["GPT-3"][1] - 1}
+    assert above == {name for name in layers if layers[name] > 96} and len(above) == 2
+    small, large = (numbers_in(line)[-1] for line in formulas(page)[:2])
+    assert (small, large) == (pytest.approx(12 * 12 * 768 ** 2), pytest.approx(12 * 96 * 12288 ** 2))
 
 
 @seen("A35")

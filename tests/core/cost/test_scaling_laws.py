@@ -24,6 +24,18 @@ def test_device_days_by_hand():
         scaling_laws.device_days(1, 1, 0)
 
 
+def test_the_energy_of_a_training_by_hand():
+    assert scaling_laws.training_energy(2, 100, 1.5) == 2 * 24 * 100 * 1.5
+    # Patterson et al. 2021, table 4: 10,000 V100, 14.8 days, 330 W with their hosts, PUE 1.1, 1,287 MWh
+    assert scaling_laws.training_energy(148_000, 330, 1.1) == pytest.approx(1287e6, rel=0.002)
+    with pytest.raises(ValueError, match="0.9"):
+        scaling_laws.training_energy(1, 1, 0.9)
+
+
+def test_training_takes_as_much_as_writing_three_times_its_text():
+    assert scaling_laws.training_flops(7, 11) == 3 * 11 * scaling_laws.writing_flops(7)
+
+
 def test_the_laws_by_hand():
     for name, (power, critical) in scaling_laws.LAWS.items():
         assert (scaling_laws.law(name, critical) == 1
@@ -91,6 +103,13 @@ def test_facts_of_the_notes():
                                            "flops_en_de": 2.3e19, "flops_en_fr": 2.3e19}
     assert (scores["Transformer (base)"]["flops_en_de"] == 3.3e18 and scores["ByteNet"]["en_de"] == 23.75
             and scores["GNMT + RL ensemble"]["flops_en_fr"] == 1.1e21)
+
+
+def test_the_machines_of_a_training():
+    by_name = {model.name: model for model in built_models.load().models}
+    assert by_name["GPT-3"].machine == (10_000, "V100") and by_name["GPT-3"].device_hours == 10_000 * 14.8 * 24
+    assert by_name["T5"].machine == (1024, "TPU v3") and by_name["T5"].device_hours is None
+    assert by_name["GPT-2"].machine is None and by_name["GPT-2"].device_hours is None
 
 
 def test_the_energy_of_llama_is_its_hours_at_400_watts():
