@@ -204,15 +204,18 @@ class TrainingCost extends Instrument {
     this.names(svg, ends);
   }
 
-  /** The devices' names where their lines end, beside each other above the chart, or below each other at its right. */
+  /** The devices' names where their lines end: beside each other above the chart, where the picked device's leaves
+      room, or below each other at its right. */
   names(svg, ends) {
-    const { em, device, box: { right, top, floor } } = this;
-    let above = -Infinity, beside = -Infinity;
-    for (const { one, isAbove, at } of ends.sort((a, b) => a.at - b.at)) {
+    const { em, device, box: { right, top, floor } } = this, above = [];
+    let beside = -Infinity;
+    ends.sort((a, b) => a.at - b.at);
+    const picked = ends.filter(({ one, isAbove }) => one === device && isAbove);
+    for (const { one, isAbove, at } of new Set([...picked, ...ends])) {
       const kind = one === device ? "sans strong" : "sans halo";
-      if (isAbove && at - above > 3.2 * em) {
+      if (isAbove && above.every((other) => Math.abs(other - at) > 3.4 * em)) {
         drawText(svg, at, top - 0.4 * em, one.short, { anchor: "middle", name: kind });
-        above = at;
+        above.push(at);
       } else if (!isAbove && at < floor) {
         beside = Math.max(at, beside + 1.15 * em);
         drawText(svg, right + 0.3 * em, beside + 0.35 * em, one.short, { name: kind });
@@ -238,6 +241,7 @@ class TrainingCost extends Instrument {
       const wide = textWidth(model.name, `600 ${em}px ${readTheme().ink("font")}`);
       const others = places.filter((other) => other !== place).map(boxOf);
       const named = nameAt(place, wide, em, [...others, ...covered], [left, top, right, floor]);
+      if (!named) continue;          // who points at the dot is told its name
       covered.push(named.box);
       drawText(group, named.x, named.y, model.name, { anchor: named.anchor, name: "sans strong" });
     }

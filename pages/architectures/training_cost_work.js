@@ -35,17 +35,19 @@ export function lasting(seconds) {
 export const money = (dollars) => `$ ${dollars < 1000 ? readable(dollars) : prefixed(dollars, "")}`;
 
 /** Of the places {x, y, anchor} around a dot the first at which its name, `width` by `height`, covers no taken box
-    [left, top, right, bottom] and stays in `bounds`; else the first. The box that it then takes comes with it. */
+    [left, top, right, bottom] and stays in `bounds`, with the box that it then takes; null where there is none. */
 export function nameAt({ x, y }, width, height, taken, bounds) {
+  const above = y - height, below = y + 1.7 * height;
   const places = [{ x: x + height, y: y + 0.35 * height, anchor: "start" },
-    { x: x - height, y: y + 0.35 * height, anchor: "end" }, { x, y: y - height, anchor: "middle" },
-    { x, y: y + 1.7 * height, anchor: "middle" }];
+    { x: x - height, y: y + 0.35 * height, anchor: "end" }, { x, y: above, anchor: "middle" },
+    { x, y: below, anchor: "middle" }, { x, y: below, anchor: "end" }, { x, y: above, anchor: "end" },
+    { x, y: above, anchor: "start" }, { x, y: below, anchor: "start" }];
   const boxOf = (place) => {
-    const left = place.x - { start: 0, middle: width / 2, end: width }[place.anchor];
-    return [left, place.y - 0.8 * height, left + width, place.y + 0.2 * height];
+    const left = place.x - { start: 0, middle: width / 2, end: width }[place.anchor], air = 0.3 * height;
+    return [left - air, place.y - 0.8 * height, left + width + air, place.y + 0.2 * height];
   };
   const isFree = (box) => box[0] >= bounds[0] && box[1] >= bounds[1] && box[2] <= bounds[2] && box[3] <= bounds[3]
     && taken.every((other) => box[2] <= other[0] || other[2] <= box[0] || box[3] <= other[1] || other[3] <= box[1]);
-  const place = places.find((each) => isFree(boxOf(each))) ?? places[0];
-  return { ...place, box: boxOf(place) };
+  const place = places.find((each) => isFree(boxOf(each)));
+  return place ? { ...place, box: boxOf(place) } : null;
 }
