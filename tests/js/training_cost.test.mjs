@@ -45,7 +45,7 @@ test("a name stands beside its dot, and elsewhere where something else stands th
   assert.equal(nameAt(dot, 40, 10, [], [0, 0, 130, 200]).anchor, "end");
   const above = nameAt(dot, 40, 10, [[110, 95, 150, 105], [50, 95, 90, 105]], bounds);
   assert.ok(above.anchor === "middle" && above.box[3] < 100);
-  const corner = nameAt(dot, 40, 10, [[50, 95, 150, 105], [101, 80, 150, 95], [101, 105, 150, 120]], bounds);
+  const corner = nameAt(dot, 40, 10, [[50, 95, 150, 105], [104, 80, 150, 95], [104, 105, 150, 120]], bounds);
   assert.ok(corner.anchor === "end" && corner.box[1] > 105);
   assert.equal(nameAt(dot, 40, 10, [bounds], bounds), null);
 });
