@@ -1,27 +1,31 @@
 """The file of a SentencePiece model (source.spm, spiece.model), read without its library: the pieces with their scores,
 and how a text is made plain before it is cut.
 
-The file is a message of protocol buffers: one field after the other, each with its number and the kind of its value,
-and some are messages of their own. Only the fields that say how to cut a text are kept. Source: sentencepiece's
-sentencepiece_model.proto; the wire format of protocol buffers.
+The file is a message of protocol buffers, of which only the fields that say how to cut a text are named here. Source:
+sentencepiece's sentencepiece_model.proto.
 """
-import struct
-from collections.abc import Iterator
+import functools
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf.message import DecodeError, Message
+
 from core.huggingface.errors import PretrainedError
 
 MOST_BYTES = 2**25            # those of the published ones have 0.2 to 5 MB
-VARINT, EIGHT_BYTES, COUNTED, FOUR_BYTES = 0, 1, 2, 5
 MOST_SCORE = 1e9              # so that no sum of them leaves float32; log probabilities are above −100
-# the fields of a message: number -> (name, kind)
-MODEL = {1: ("pieces", COUNTED), 2: ("trainer", COUNTED), 3: ("normaliser", COUNTED), 5: ("denormaliser", COUNTED)}
-PIECE = {1: ("text", COUNTED), 2: ("score", FOUR_BYTES), 3: ("kind", VARINT)}
-TRAINER = {3: ("method", VARINT), 24: ("treat_whitespace_as_suffix", VARINT), 35: ("byte_fallback", VARINT)}
-NORMALISER = {2: ("charsmap", COUNTED), 3: ("add_dummy_prefix", VARINT), 4: ("remove_extra_whitespaces", VARINT),
-              5: ("escape_whitespaces", VARINT)}
+REPEATED = object()
+# the fields of a message: number -> name, type, default
+MESSAGES = {
+    "Piece": {1: ("text", "bytes", None), 2: ("score", "float", None), 3: ("kind", "int32", "1")},
+    "Trainer": {3: ("method", "int32", "1"), 24: ("treat_whitespace_as_suffix", "bool", None),
+                35: ("byte_fallback", "bool", None)},
+    "Normaliser": {2: ("charsmap", "bytes", None), 3: ("add_dummy_prefix", "bool", "true"),
+                   4: ("remove_extra_whitespaces", "bool", "true"), 5: ("escape_whitespaces", "bool", "true")},
+    "Model": {1: ("pieces", "Piece", REPEATED), 2: ("trainer", "Trainer", None), 3: ("normaliser", "Normaliser", None),
+              5: ("denormaliser", "Normaliser", None)}}
 METHODS = {1: "Unigram", 2: "BPE", 3: "words", 4: "characters"}
 
 
@@ -84,32 +88,24 @@ def read(path: Path) -> PieceModel:
 
 def _parsed(data: bytes) -> PieceModel:
     """The model in the bytes of a file. Raises ValueError if they hold none."""
-    pieces, parts = [], {"trainer": {}, "normaliser": {}, "denormaliser": {}}
-    known = {"trainer": TRAINER, "normaliser": NORMALISER, "denormaliser": NORMALISER}
-    for name, value in _fields(data, MODEL):
-        if name == "pieces":
-            pieces.append(_piece(value))
-        else:
-            parts[name].update(_fields(value, known[name]))
+    try:
+        model = _message_class().FromString(data)
+    except DecodeError as error:
+        raise ValueError("it is cut short, or no SentencePiece model.") from error
+    pieces, trainer, normaliser = [_piece(piece) for piece in model.pieces], model.trainer, model.normaliser
     _check(pieces)
-    trainer, normaliser = parts["trainer"], parts["normaliser"]
-    method = trainer.get("method", 1)
-    if method not in METHODS:
-        raise ValueError(f"it has the unknown method {method}.")
+    if trainer.method not in METHODS:
+        raise ValueError(f"it has the unknown method {trainer.method}.")
     return PieceModel(
-        tuple(pieces), METHODS[method], normaliser.get("charsmap", b""),
-        *(bool(normaliser.get(name, 1)) for name in ("add_dummy_prefix", "remove_extra_whitespaces",
-                                                     "escape_whitespaces")),
-        *(bool(trainer.get(name, 0)) for name in ("treat_whitespace_as_suffix", "byte_fallback")),
-        denormalises=bool(parts["denormaliser"].get("charsmap")))
+        tuple(pieces), METHODS[trainer.method], normaliser.charsmap, normaliser.add_dummy_prefix,
+        normaliser.remove_extra_whitespaces, normaliser.escape_whitespaces, trainer.treat_whitespace_as_suffix,
+        trainer.byte_fallback, denormalises=bool(model.denormaliser.charsmap))
 
 
-def _piece(data: bytes) -> Piece:
-    fields = dict(_fields(data, PIECE))
-    score, = struct.unpack("<f", fields.get("score", bytes(4)))
-    if not abs(score) <= MOST_SCORE:
-        raise ValueError(f"a piece has the score {score}.")
-    return Piece(fields.get("text", b"").decode(), score, Kind(fields.get("kind", 1)))
+def _piece(message: Message) -> Piece:
+    if not abs(message.score) <= MOST_SCORE:
+        raise ValueError(f"a piece has the score {message.score}.")
+    return Piece(message.text.decode(), message.score, Kind(message.kind))
 
 
 def _check(pieces: list[Piece]) -> None:
@@ -123,41 +119,19 @@ def _check(pieces: list[Piece]) -> None:
         raise ValueError("it has no pieces to cut a text into.")
 
 
-def _fields(data: bytes, known: dict[int, tuple[str, int]]) -> Iterator[tuple[str, int | bytes]]:
-    """Yield name and value of each known field of a message. Raises ValueError where the bytes are no message."""
-    at = 0
-    while at < len(data):
-        tag, at = _varint(data, at)
-        number, kind = tag >> 3, tag & 7
-        if kind == VARINT:
-            value, at = _varint(data, at)
-        else:
-            if kind == COUNTED:
-                length, at = _varint(data, at)
-            elif kind in (EIGHT_BYTES, FOUR_BYTES):
-                length = 8 if kind == EIGHT_BYTES else 4
-            else:
-                raise ValueError("it is no SentencePiece model.")
-            if length > len(data) - at:
-                raise ValueError("it is cut short, or no SentencePiece model.")
-            value, at = data[at:at + length], at + length
-        if number in known:
-            name, expected = known[number]
-            if kind != expected:
-                raise ValueError(f"its field {name} is of another kind.")
-            yield name, value
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """A whole number, 7 bits a byte, the lowest first, and where it ends. Raises ValueError if it does not."""
-    if at < len(data) and data[at] < 128:           # most of the million in the file of an mT5
-        return data[at], at + 1
-    value = 0
-    for shift in range(0, 70, 7):
-        if at >= len(data):
-            raise ValueError("it is cut short, or no SentencePiece model.")
-        byte, at = data[at], at + 1
-        value |= (byte & 127) << shift
-        if byte < 128:
-            return value, at
-    raise ValueError("it is no SentencePiece model.")
+@functools.cache
+def _message_class() -> type[Message]:
+    """The class of the message Model. Each field is optional, as in the original."""
+    Field = descriptor_pb2.FieldDescriptorProto
+    file = descriptor_pb2.FileDescriptorProto(name="piece_file.proto", package="piece_file")
+    for name, fields in MESSAGES.items():
+        message = file.message_type.add(name=name)
+        for number, (field, kind, default) in fields.items():
+            is_message, repeated = kind in MESSAGES, default is REPEATED
+            message.field.add(
+                name=field, number=number, label=Field.LABEL_REPEATED if repeated else Field.LABEL_OPTIONAL,
+                type=Field.TYPE_MESSAGE if is_message else Field.Type.Value(f"TYPE_{kind.upper()}"),
+                type_name=f".piece_file.{kind}" if is_message else None, default_value=None if repeated else default)
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName("piece_file.Model"))

@@ -182,7 +182,6 @@ PART = files.field(1, files.field(1, b"a") + files.field(2, 0.0))
     files.model([("<unk>", 0.0, 2), ("<s>", 0.0, 3)]), files.model([*WHOLE, ("q", 0.0, 2)]),
     files.model([*WHOLE, ("q", 0.0, 9)]), files.model([*WHOLE, ("q", float("nan"), 1)]),
     files.model([*WHOLE, ("q", float("-inf"), 1)]), files.model([*WHOLE, ("q", -3e38, 1)]),
-    files.field(1, 5) + files.model(WHOLE),
     files.field(1, files.field(1, b"\xff")) + files.model(WHOLE), files.model(WHOLE) + b"\x0a",
     *(files.model(WHOLE) + files.field(3, files.field(2, table)) for table in (
         b"\x01", TABLE[:100], struct.pack("<I", 2**31) + TABLE[4:], TABLE[:-1], TABLE + b"\xff\0",
