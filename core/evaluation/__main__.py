@@ -10,7 +10,7 @@ import torch
 from core.evaluation.evaluate import Corpus, Sizes, evaluate
 from core.evaluation.publish import publish
 from core.evaluation.report import as_json, sections
-from core.evaluation.skills import SKILLS
+from core.evaluation.skills import SKILLS, WITHOUT_TEXT
 from core.files import write_json
 from core.model import checkpoints
 
@@ -38,7 +38,7 @@ def announce(name: str) -> None:
 def main(argv: Sequence[str] | None = None, sizes: Sizes = Sizes()) -> None:
     arguments = parser().parse_args(argv)
     name, run, corpus = arguments.model, arguments.run, arguments.corpus
-    if arguments.publish and not (run and (corpus or name in ("induction", "translator"))):
+    if arguments.publish and not (run and (corpus or name in WITHOUT_TEXT)):
         raise SystemExit("--publish needs the --run to publish and the --corpus for its card.")
     torch.set_num_threads(1)                                  # faster on models this small
     model, tokenizer = checkpoints.load(run / "model") if run else checkpoints.load_bundled(name)

@@ -1,6 +1,7 @@
 """Scores of the models of one skill: `blanks`, which fills in hidden tokens, `induction`, which continues repetitions,
-and `translator`.
+`translator`, and `restaurants`, which says the rows of a table.
 """
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,16 @@ from core.model.tokenizer import Tokenizer
 from core.model.transformer import Transformer
 from core.training.blanks import held_out_blanks, held_out_sentiment
 from core.training.corpus import read_documents
-from core.training.dates import DIRECTIONS
-from core.training.translation import alignment, exact_match, held_out_nats, held_out_pairs
+from core.training.dates import DIRECTIONS, Pair
+from core.training.translation import (
+    alignment,
+    exact_match,
+    held_out_nats,
+    held_out_pairs,
+    held_out_rows,
+    row_scores,
+    said_in_turn,
+)
 
 HELD_OUT_TEXT = "heldout_tinystories.txt"
 N_SENTENCES, N_PAIRS = 1000, 1000
@@ -66,13 +75,34 @@ def direction_row(model: Transformer, tokenizer: Tokenizer, direction: str, n: i
     block whose mean pattern is aligned best (core.training.translation.Alignment).
     """
     pairs = held_out_pairs(direction, n)
+    return (direction, f"{held_out_nats(model, tokenizer, pairs):.6f}", _of(exact_match(model, tokenizer, pairs), n),
+            *_best_aligned(model, tokenizer, pairs))
+
+
+def _of(share: float, n: int) -> str:
+    return f"{round(share * n):,} of {n:,}"
+
+
+def _best_aligned(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[Pair]) -> tuple[str, str]:
     aligned = alignment(model, tokenizer, pairs)
     layer, head = divmod(int(aligned.heads.argmax()), model.config.n_heads)
-    return (direction, f"{held_out_nats(model, tokenizer, pairs):.6f}",
-            f"{round(exact_match(model, tokenizer, pairs) * n):,} of {n:,}",
-            f"{layer}.{head}: {percent(float(aligned.heads.max()))}",
+    return (f"{layer}.{head}: {percent(float(aligned.heads.max()))}",
             f"{int(aligned.means.argmax())}: {percent(float(aligned.means.max()))}")
 
 
+def restaurants_scores(model: Transformer, tokenizer: Tokenizer, corpus: Path | None) -> dict[str, str]:
+    """Return the rows of the card's table: each measure of core.training.translation.RowScores, and the alignment."""
+    found = row_scores(model, tokenizer, N_PAIRS)
+    head, block = _best_aligned(model, tokenizer, said_in_turn(held_out_rows(N_PAIRS)))
+    return dict(scores=rows([("rows whose sentence has every value", _of(found.every_value, found.n)),
+                             ("rows whose sentence is one of their four, to the last sign",
+                              _of(found.one_of_four, found.n)),
+                             ("sentences followed to their end after the first token", _of(found.exact, found.n)),
+                             ("nats/token", f"{found.nats:.4f}"),
+                             ("best aligned head", head), ("best aligned mean of a block", block)]))
+
+
 # the measures of each model of one skill: (model, tokenizer, corpus) -> the sections of its card
-SKILLS = {"blanks": blanks_scores, "induction": induction_scores, "translator": translator_scores}
+SKILLS = {"blanks": blanks_scores, "induction": induction_scores, "translator": translator_scores,
+          "restaurants": restaurants_scores}
+WITHOUT_TEXT = "induction", "translator", "restaurants"      # whose cards need no text of others

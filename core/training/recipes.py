@@ -15,7 +15,7 @@ from core.training.blanks import MaskedLanguageModelling
 from core.training.distillation import Distillation
 from core.training.language_modelling import LanguageModelling, Mixture, Task
 from core.training.repetition import RepeatedPassages, TwoBack, small_tokenizer
-from core.training.translation import DateTranslation, date_tokenizer
+from core.training.translation import DateTranslation, TableToText, date_tokenizer, table_tokenizer
 
 PRECISIONS, OPTIMIZERS = ("float32", "bfloat16"), ("adamw", "muon")
 
@@ -222,7 +222,15 @@ def _translator() -> Recipe:
                   tokenizer=date_tokenizer)
 
 
+def _restaurants() -> Recipe:
+    """The settings of the translator with fewer numbers: under a megabyte of weights."""
+    model = ModelConfig(kind="encoder-decoder", vocab_size=542, d_model=80, n_layers=2, n_encoder_layers=1, n_heads=4,
+                        n_context=48, norm_placement="post")
+    return Recipe("restaurants", model, (Stage(TableToText(), TrainingConfig(steps=1500, batch_size=64)),),
+                  tokenizer=table_tokenizer)
+
+
 RECIPES: dict[str, Recipe] = {recipe.name: recipe for recipe in (
     _stories(), _stories_small(), *(_family(f"positions-{scheme}", positions=scheme) for scheme in POSITIONS),
     *(_family(f"scores-{score}", score=score) for score in ("multiplicative", "additive")), _blanks(),
-    _induction(), _translator())}
+    _induction(), _translator(), _restaurants())}

@@ -1,5 +1,5 @@
-"""Learning to translate dates: the task, the share of right translations, and the alignment of the cross-attention with
-the translated words.
+"""Learning to translate dates, and to say the rows of a table: the tasks, the share of right translations, and the
+alignment of the cross-attention with the translated words.
 """
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,8 +14,9 @@ from torch import Tensor
 from core.model.generation import translations
 from core.model.tokenizer import Tokenizer
 from core.model.transformer import Transformer
+from core.training import dates, tables
 from core.training.corpus import Batch, of_one_length
-from core.training.dates import DIRECTIONS, Pair, Phrase, random_pairs
+from core.training.dates import DIRECTIONS, Pair, Phrase
 from core.training.language_modelling import TaskContext
 from core.training.loss import filled_up, next_token_loss, to_tensors
 
@@ -28,8 +29,17 @@ def date_tokenizer(corpus: Path | None = None) -> Tokenizer:
     """A tokenizer in which every word of a date and every digit is one token, so that rows and columns of the
     cross-attention are easy to read.
     """
-    pairs = itertools.islice(random_pairs(np.random.default_rng(0), held_out=False), N_WORDS_READ)
-    return Tokenizer.train((phrase.text for pair in pairs for phrase in (pair.source, pair.target)), LARGEST_VOCABULARY,
+    return _word_tokenizer(dates.random_pairs(np.random.default_rng(0), held_out=False))
+
+
+def table_tokenizer(corpus: Path | None = None) -> Tokenizer:
+    """A tokenizer in which every word of a row and of its sentences is one token."""
+    return _word_tokenizer(tables.random_pairs(np.random.default_rng(0), held_out=False))
+
+
+def _word_tokenizer(pairs: Iterable[Pair]) -> Tokenizer:
+    read = itertools.islice(pairs, N_WORDS_READ)
+    return Tokenizer.train((phrase.text for pair in read for phrase in (pair.source, pair.target)), LARGEST_VOCABULARY,
                            single_digits=True)
 
 
@@ -76,7 +86,7 @@ class DateTranslation:
     measured: int = 200
 
     def batches(self, context: TaskContext) -> Iterator[TranslationBatch]:
-        return batches(random_pairs(np.random.default_rng(context.seed), held_out=False), context.tokenizer,
+        return batches(dates.random_pairs(np.random.default_rng(context.seed), held_out=False), context.tokenizer,
                        context.batch_size)
 
     def loss(self, model: Transformer, batch: TranslationBatch) -> Tensor:
@@ -92,11 +102,84 @@ class DateTranslation:
         return measures
 
 
+@dataclass(frozen=True)
+class TableToText:
+    """Rows of a table to sentences. measured: the number of held-out rows."""
+
+    measured: int = 200
+
+    def batches(self, context: TaskContext) -> Iterator[TranslationBatch]:
+        return batches(tables.random_pairs(np.random.default_rng(context.seed), held_out=False), context.tokenizer,
+                       context.batch_size)
+
+    def loss(self, model: Transformer, batch: TranslationBatch) -> Tensor:
+        return translation_loss(model, batch)
+
+    def held_out(self, model: Transformer, context: TaskContext) -> dict[str, float]:
+        """Nats per token, and the shares of `row_scores`."""
+        scores = row_scores(model, context.tokenizer, self.measured)
+        return {"sentences": scores.nats, "every value": scores.every_value, "exact": scores.exact}
+
+
+@lru_cache(maxsize=8)
+def held_out_rows(n: int) -> tuple[tables.Row, ...]:
+    """n held-out rows, always the same ones."""
+    return tuple(itertools.islice(tables.random_rows(np.random.default_rng(HELD_OUT_SEED), held_out=True), n))
+
+
+def said_in_turn(rows: Sequence[tables.Row]) -> list[Pair]:
+    """The rows with one sentence each, the phrasings in turn."""
+    return [Pair(tables.in_a_row(row), tables.sentence(row, i % len(tables.PHRASINGS))) for i, row in enumerate(rows)]
+
+
+@dataclass(frozen=True)
+class RowScores:
+    """Measures on n held-out rows.
+
+    nats         per token of sentences by every phrasing in turn, end of text included
+    every_value  the share of rows whose greedy sentence has every value of the row
+    one_of_four  the share whose greedy sentence is one of the row's own, to the last sign
+    exact        the share of sentences of which every token after the first, which decides on the phrasing, is the most
+                 probable one
+    """
+
+    n: int
+    nats: float
+    every_value: float
+    one_of_four: float
+    exact: float
+
+
+def row_scores(model: Transformer, tokenizer: Tokenizer, n: int) -> RowScores:
+    """Measure the model on n held-out rows."""
+    rows = held_out_rows(n)
+    pairs, texts = said_in_turn(rows), sentences(model, tokenizer, rows)
+    every_value = sum(not tables.unsaid(row, text) for row, text in zip(rows, texts))
+    own = sum(text in tables.sentences(row) for row, text in zip(rows, texts))
+    exact = sum(is_followed(model, tokenizer, pair) for pair in pairs)
+    return RowScores(n, held_out_nats(model, tokenizer, pairs), every_value / n, own / n, exact / n)
+
+
+def sentences(model: Transformer, tokenizer: Tokenizer, rows: Sequence[tables.Row]) -> list[str]:
+    """What the model makes of each row, greedily."""
+    sources = [tokenizer.encode(tables.in_a_row(row).text) for row in rows]
+    made = dict(translations(model, sources, model.config.n_context - 1))
+    return [tokenizer.decode(made[i]) for i in range(len(rows))]
+
+
+@torch.no_grad()
+def is_followed(model: Transformer, tokenizer: Tokenizer, pair: Pair) -> bool:
+    """Whether every token of the pair's target after the first is the most probable one after those before it."""
+    batch = to_tensors(stack([_ids(pair, tokenizer)], tokenizer.end_of_text), model.device)
+    best = model.logits(batch.inputs, memory=model.encode(batch.source_ids)).argmax(-1)
+    return bool((best == batch.targets)[0, 1:].all())
+
+
 @lru_cache(maxsize=8)
 def held_out_pairs(direction: str, n: int) -> tuple[Pair, ...]:
-    """n held-out pairs in one direction, always the same ones."""
-    return tuple(
-        itertools.islice(random_pairs(np.random.default_rng(HELD_OUT_SEED), held_out=True, directions=(direction,)), n))
+    """n held-out dates as pairs in one direction, always the same ones."""
+    generator = np.random.default_rng(HELD_OUT_SEED)
+    return tuple(itertools.islice(dates.random_pairs(generator, held_out=True, directions=(direction,)), n))
 
 
 @torch.no_grad()
@@ -119,8 +202,8 @@ def exact_match(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[Pair])
 
 
 def token_parts(tokenizer: Tokenizer, phrase: Phrase) -> tuple[str | None, ...]:
-    """For each token of the phrase the part of the date that it belongs to, "year", "month" or "day"; None for "the",
-    "of" and the like.
+    """For each token of the phrase the part of the date or the column of the table that it belongs to, as "year" or
+    "food"; None for "the", "of" and the like.
     """
     parts, end = [], 0
     for token_id in tokenizer.encode(phrase.text):
@@ -131,7 +214,8 @@ def token_parts(tokenizer: Tokenizer, phrase: Phrase) -> tuple[str | None, ...]:
 
 @dataclass(frozen=True)
 class Alignment:
-    """The share of the target's year, month and day tokens whose query attends most to a source token of the same part.
+    """The share of the target's tokens of a part (year, month, day; a column's value) whose query attends most to a
+    source token of the same part.
 
     heads: (L, h) for each head of each decoder block's cross-attention; means: (L,) for the mean pattern of its heads.
     """

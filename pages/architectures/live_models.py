@@ -7,8 +7,8 @@ from core.app.compute.library import loading, names
 from core.app.frame import Lesson, Reading, cannot
 from core.app.state import Run, model_choice
 
-FILLS_BLANKS, WRITES_ON, TRANSLATES = "blanks", cache.MAIN_MODEL, "translator"
-KINDS = {FILLS_BLANKS: "encoder", WRITES_ON: "decoder", TRANSLATES: "encoder-decoder"}
+FILLS_BLANKS, WRITES_ON, TRANSLATES, SAYS_ROWS = "blanks", cache.MAIN_MODEL, "translator", "restaurants"
+KINDS = {FILLS_BLANKS: "encoder", WRITES_ON: "decoder", TRANSLATES: "encoder-decoder", SAYS_ROWS: "encoder-decoder"}
 
 
 def loaded(name: str, run: Run) -> cache.LoadedModel | None:
@@ -16,7 +16,7 @@ def loaded(name: str, run: Run) -> cache.LoadedModel | None:
     is missing or cannot be read.
     """
     chosen = model_choice.loaded()
-    stands_in = chosen is not None and cache.kind(chosen) == KINDS[name] != "decoder"
+    stands_in = chosen is not None and chosen not in KINDS and cache.kind(chosen) == KINDS[name] != "decoder"
     model = cache.shared_model(chosen if stands_in else name, run.device)
     return model if not model.problem and model.model.config.kind == KINDS[name] else None
 

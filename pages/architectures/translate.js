@@ -215,7 +215,7 @@ class Translate {
     const width = (names) => Math.max(...names.map((name) => textWidth(abridged(name, LETTERS), font)));
     const left = width(rows) + 1.2 * em, above = 0.75 * width(columns) + em * (this.scale > 1 ? 1 : 1.4);
     const tall = Math.max(150, roomBelow(this.place) - Math.max(34, pageFoot() + 16) - above);
-    const cell = Math.max(0.9 * em, Math.min(2.3 * em, (room - left - 2.2 * em) / columns.length, tall / rows.length));
+    const cell = Math.max(0.8 * em, Math.min(2.3 * em, (room - left - 2.2 * em) / columns.length, tall / rows.length));
     Object.assign(this, { cell, left, above });
     this.svg.replaceChildren();
     sized(this.svg, left + columns.length * cell + 2.2 * em, above + rows.length * cell + 3, this.text.heat);

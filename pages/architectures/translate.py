@@ -1,5 +1,5 @@
-"""Translate: an encoder-decoder translates dates between words and digits, or a model of the library texts, and its
-cross-attention shows the alignment.
+"""Translate: an encoder-decoder translates dates between words and digits, another says rows of a table, or a model of
+the library translates texts, and its cross-attention shows the alignment.
 """
 import functools
 import itertools
@@ -22,22 +22,23 @@ from core.figures.numbers import bracketed, latex_number, latex_operand, percent
 from core.model.block import KVCache
 from core.model.generation import next_logits
 from core.model.trace import BlockTrace, CrossTrace, Trace
-from core.training import dates, translation
-from core.training.dates import Phrase
+from core.training import dates, tables, translation
+from core.training.dates import Pair, Phrase
 from core.training.translation import Alignment
-from pages.architectures.live_models import TRANSLATES, about, is_bundled, loaded, missing
+from pages.architectures.live_models import SAYS_ROWS, TRANSLATES, about, is_bundled, loaded, missing
 from pages.architectures.shared import PREFIX, SHARED_CSS, keep, most_probable, probabilities, read, text_field
 
 CANDIDATES = 5
 MOST_CHARACTERS = 200       # of the source
 MOST_READ = 64              # source tokens: the bundled model's context, and the most columns that are legible
-MEASURED = 50               # held-out dates in each direction
+MEASURED = 50               # held-out dates in each direction, and held-out rows
 MOST_FACTORS = 16           # of a written-out product; the table has all probabilities
 LEAST_ASKED = 3             # tokens of a source that is asked about
 STANDS_OUT = 1.5            # times the even share: the least weight that stands out
-# the settings of the source: for the bundled model of dates, for one of the library
-DATES, TEXTS, PLAIN = "translate_text", "translate_loaded_text", "translate_plain_text"
-EXPLAINED = {DATES: "", TEXTS: "translate_loaded", PLAIN: "translate_plain"}      # by the field: the paragraphs below
+ROW_SIGN, ROWS = "|", "rows"      # a text with the sign is a row of a table
+# the settings of the source: for the bundled models, for one of the library
+BUNDLED, TEXTS, PLAIN = "translate_text", "translate_loaded_text", "translate_plain_text"
+EXPLAINED = {TEXTS: "translate_loaded", PLAIN: "translate_plain"}      # by the field: the paragraphs below
 PICKS = "attention", "block", "head", "step"     # settings that are picked in the picture
 # A translation token by token, and its three kinds of attention.
 _picture = token_view("architecture_translate", __file__, SHARED_CSS)
@@ -88,8 +89,8 @@ class Translation:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Measures on held-out dates of one direction: the alignment of the heads, and the smallest probability of any
-    token of a true translation.
+    """Measures on held-out dates of one direction or on held-out rows: the alignment of the heads, and the smallest
+    probability of any token of a true translation.
     """
 
     alignment: Alignment
@@ -103,10 +104,10 @@ class HeldOut:
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
     """Which token of the source gets most cross-attention while the first token is written."""
-    model = loaded(TRANSLATES, run)
+    model = model_of(run)
     if model is None or read("translate_attention") != "cross":
         return None
-    ids = model.tokenizer.encode(read(field_of(model))[:MOST_CHARACTERS])
+    ids = model.tokenizer.encode(text_of(model))
     source, block, head = source_of(model, ids), *picked(model)
     if not ids or len(source) < LEAST_ASKED:
         return None
@@ -124,11 +125,29 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
                       (source, block, head))
 
 
+def model_of(run: Run) -> cache.LoadedModel | None:
+    """The model that translates: the reader's own, else the bundled one for the text in the field; None if it is
+    missing.
+    """
+    return loaded(SAYS_ROWS if ROW_SIGN in read(BUNDLED) else TRANSLATES, run)
+
+
+def text_of(model: cache.LoadedModel) -> str:
+    """The text that is translated: what stands in the field, a row with the names of all its columns; "" for a row that
+    is not whole.
+    """
+    text = read(field_of(model))[:MOST_CHARACTERS]
+    if model.name != SAYS_ROWS:
+        return text
+    row = tables.parsed(text)
+    return tables.in_a_row(row).text if row else ""
+
+
 def field_of(model: cache.LoadedModel) -> str:
     """The setting of the text that this model translates: T5 alone, which has relative positions, is told a task in
     front of it.
     """
-    return DATES if is_bundled(model) else TEXTS if model.model.config.positions == "relative" else PLAIN
+    return BUNDLED if is_bundled(model) else TEXTS if model.model.config.positions == "relative" else PLAIN
 
 
 def picked(model: cache.LoadedModel) -> tuple[int, int]:
@@ -145,15 +164,15 @@ def first_row(pair: Translation, block: int, head: int) -> np.ndarray:
 
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the instrument and return what it shows."""
-    model = loaded(TRANSLATES, run)
+    model = model_of(run)
     if model is None:
         return missing(page, TRANSLATES)
-    field = field_of(model)
-    _controls(page, field)
-    ids = model.tokenizer.encode(read(field)[:MOST_CHARACTERS])
+    _controls(page, model)
+    ids = model.tokenizer.encode(text_of(model))
     if not ids:
-        st.info(page.label(f"{field}_empty"))
-        ids = model.tokenizer.encode(page.label(f"{field}_stand_in"))
+        labels = "translate_row" if model.name == SAYS_ROWS else field_of(model)
+        st.info(page.label(f"{labels}_empty"))
+        ids = model.tokenizer.encode(page.label(f"{labels}_stand_in"))
     pair = translate(model, tuple(ids))
     guess = guess_of(page, "translate", run, (pair.source, *picked(model)))
     measures = held_out(model, direction_of(model.tokenizer.decode(pair.source))) if is_bundled(model) else None
@@ -163,26 +182,49 @@ def draw(page: Lesson, run: Run) -> Reading:
     return _reading(page, pair, measures)
 
 
-def _controls(page: Lesson, field: str) -> None:
-    """Draw the field for the text, its examples, and for the bundled model the button for a random date."""
+def _controls(page: Lesson, model: cache.LoadedModel) -> None:
+    """Draw the field for the text and its examples, for rows the values that are known, and for a bundled model the
+    button for a random text.
+    """
+    field, is_row = field_of(model), model.name == SAYS_ROWS
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         text_field(page, field, field, MOST_CHARACTERS, translate_step=1)
-        if field != DATES:
+        if field != BUNDLED:
             return
-        seed = read("translate_seed")
-        st.button(page.label("translate_random", seed=seed), key=f"{PREFIX}translate_random",
-                  help=page.label("translate_random_help"), on_click=keep,
-                  kwargs={"translate_text": random_source(seed), "translate_seed": (seed + 1) % 10_000,
-                          "translate_step": 1})
+        if is_row:
+            _values(page)
+        seed, label = read("translate_seed"), "translate_random_row" if is_row else "translate_random"
+        st.button(page.label(label, seed=seed), key=f"{PREFIX}translate_random", help=page.label(f"{label}_help"),
+                  on_click=keep, kwargs={BUNDLED: random_source(seed, is_row), "translate_seed": (seed + 1) % 10_000,
+                                         "translate_step": 1})
 
 
-def random_source(seed: int) -> str:
-    """A held-out date in words or digits, always the same for a seed."""
-    return next(dates.random_pairs(np.random.default_rng(seed), held_out=True)).source.text
+def _values(page: Lesson) -> None:
+    """Draw a list for each column with the values that the model knows: what is picked takes the old value's place."""
+    row = tables.parsed(read(BUNDLED)) or tables.parsed(page.label("translate_row_stand_in"))
+    with st.popover(page.label("translate_values"), key=f"{PREFIX}translate_values"):
+        for column, known in tables.VALUES.items():
+            key, value = f"{PREFIX}translate_value_{column}", row[column]
+            st.session_state[key] = value
+            st.selectbox(column, known if value in known else (*known, value), key=key, on_change=_put,
+                         args=(row, column))
+
+
+def _put(row: tables.Row, column: str) -> None:
+    value = st.session_state[f"{PREFIX}translate_value_{column}"]
+    keep(**{BUNDLED: tables.in_a_row({**row, column: value}).text, "translate_step": 1})
+
+
+def random_source(seed: int, is_row: bool) -> str:
+    """A held-out row, or a held-out date in words or digits, always the same for a seed."""
+    generator = np.random.default_rng(seed)
+    return next(tables.random_pairs(generator, True) if is_row else dates.random_pairs(generator, True)).source.text
 
 
 def direction_of(source: str) -> str:
-    """The direction in which a source is translated: a source without letters is a date in digits."""
+    """The direction in which a source is translated, or ROWS: a source without letters is a date in digits."""
+    if ROW_SIGN in source:
+        return ROWS
     return dates.TO_DIGITS if any(character.isalpha() for character in source) else dates.TO_WORDS
 
 
@@ -222,16 +264,24 @@ def patterns(trace: Trace) -> dict[str, np.ndarray]:
 
 
 def held_out(model: cache.LoadedModel, direction: str) -> HeldOut:
-    """The measures on held-out dates of one direction, shared by all readers."""
+    """The measures on held-out dates of one direction or on held-out rows, shared by all readers. The first token of a
+    row's sentence, for which there are several right ones, does not count.
+    """
     def make() -> HeldOut:
-        pairs, tokenizer = translation.held_out_pairs(direction, MEASURED), model.tokenizer
+        pairs, tokenizer, first = held_out_of(direction), model.tokenizer, int(direction == ROWS)
         texts = [(tuple(tokenizer.encode(example.source.text)),
                   (*tokenizer.encode(example.target.text), tokenizer.end_of_text)) for example in pairs]
-        least = min(float(Translation(model, source, 0, target, forward(model, source, target)).probabilities.min())
-                    for source, target in texts)
+        least = min(float(Translation(model, source, 0, target, forward(model, source, target))
+                          .probabilities[first:].min()) for source, target in texts)
         return HeldOut(translation.alignment(model.runner, tokenizer, pairs), least)
 
     return cache.result(model.key("alignment", direction), make, lambda _: 4096)
+
+
+def held_out_of(direction: str) -> Sequence[Pair]:
+    """The held-out dates of one direction, or the held-out rows, that are measured."""
+    return (translation.said_in_turn(translation.held_out_rows(MEASURED)) if direction == ROWS
+            else translation.held_out_pairs(direction, MEASURED))
 
 
 # ---- correctness -----------------------------------------------------------------------------------------------------
@@ -262,37 +312,60 @@ def verdict(pair: Translation, least: float) -> str:
     return "unknown" if pair.probabilities.min() < least else "unchecked"
 
 
+def row_verdict(row: tables.Row | None, text: str) -> str:
+    """What is true of a sentence for a row: "cut", if the row was cut (None); "unknown", if the model was not taught
+    all of its values; "unsaid", if a value is missing; "right", if it is one of the row's sentences; else "other".
+    """
+    if row is None:
+        return "cut"
+    if tables.unknown(row):
+        return "unknown"
+    return "unsaid" if tables.unsaid(row, text) else "right" if text in tables.sentences(row) else "other"
+
+
 # ---- the component's data --------------------------------------------------------------------------------------------
 
 
 def message(page: Lesson, pair: Translation, measures: HeldOut | None) -> dict:
     """The header of the component, as translate.js describes it."""
-    config, judged = pair.model.model.config, measures and verdict(pair, measures.least)
+    config = pair.model.model.config
+    said, is_right = _judged(page, pair, measures)
     tops = [[{"token": pair.model.tokenizer.visible(i), "p": p[i], "shown": percent(p[i])}
              for i in most_probable(p, CANDIDATES)] for p in probabilities(pair.trace.logits)]
-    return page.header("translate") | {
+    is_row = pair.model.name == SAYS_ROWS
+    words = {"aligned": page.labels("translate_row")["aligned"]} if is_row else {}
+    return page.header("translate", **words) | {
             "step_text": page.labels("translate_step"), "masks_text": page.labels("masks"),
             "source": pair.source_tokens, "target": pair.target_tokens, "inputs": pair.input_tokens,
             "shown": [percent(p) for p in pair.probabilities], "tops": tops,
             "sizes": {"n": len(pair.target), "m": len(pair.source), "h": config.n_heads},
             "blocks": {"encoder": config.n_encoder_layers, "decoder": config.n_layers, "cross": config.n_layers},
             "heads": config.n_heads, "aligned": measures and measures.aligned.tolist(),
-            "verdict": _verdict_text(page, pair, judged, measures), "right": judged == "right",
+            "verdict": said, "right": is_right,
             "n_measured": MEASURED, "cut": page.label("translate_cut", n=pair.n_cut) if pair.n_cut else "",
             "settings": {name: read(f"translate_{name}") for name in PICKS}}
 
 
-def _verdict_text(page: Lesson, pair: Translation, judged: str | None, measures: HeldOut | None) -> str:
-    """A sentence on the translation: on a date by the calendar, on another model's text by its least probable token."""
+def _judged(page: Lesson, pair: Translation, measures: HeldOut | None) -> tuple[str, bool]:
+    """A sentence on the translation, and whether it is known to be right: on a date by the calendar, on a row by its
+    values, on another model's text by its least probable token.
+    """
     weakest = int(pair.probabilities.argmin())
     values = {"token": pair.target_tokens[weakest], "p": percent(pair.probabilities[weakest]),
               "n": MEASURED if measures else len(pair.target)}
+    if pair.model.name == SAYS_ROWS:
+        row = tables.parsed(pair.model.tokenizer.decode(pair.source))
+        judged, known = row_verdict(row, pair.text), row or {}
+        return page.label(f"translate_row_{judged}", unknown=", ".join(tables.unknown(known).values()),
+                          unsaid=", ".join(tables.unsaid(known, pair.text))), judged == "right"
     if measures:
-        return page.label(f"translate_verdict_{judged}", least=percent(measures.least), **values)
+        judged = verdict(pair, measures.least)
+        return (page.label(f"translate_verdict_{judged}", least=percent(measures.least), **values), judged == "right")
     stopped = "" if pair.ends else " " + page.label("translate_stopped", n=len(pair.target))
     forbidden = ", ".join(map(pair.model.tokenizer.visible, pair.model.model.config.never_written))
     barred = " " + page.label("translate_forbidden", tokens=forbidden) if forbidden else ""
-    return f"{about(page, pair.model)} {page.label('translate_loaded_verdict', **values)}{stopped}{barred}"
+    said = page.label("translate_loaded_verdict", **values)
+    return f"{about(page, pair.model)} {said}{stopped}{barred}", False
 
 
 def _settled(settings: dict) -> None:
@@ -325,7 +398,7 @@ def _reading(page: Lesson, pair: Translation, measures: HeldOut | None) -> Readi
     return Reading(lines, _question(page, pair),
                    [forward, patterns, translation.alignment if measures else greedy], data, ".heat", title,
                    weights_table(page, pair, cross, followed, step), {page.label("translate_written"): pair.text},
-                   EXPLAINED[field_of(pair.model)])
+                   "translate_rows" if pair.model.name == SAYS_ROWS else EXPLAINED.get(field_of(pair.model), ""))
 
 
 def _lines(page: Lesson, pair: Translation, block: int, head: int, step: int) -> list[tuple[str, str]]:

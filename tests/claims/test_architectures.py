@@ -1,15 +1,20 @@
-"""What the text of Architectures says of `stories`, `blanks` and `translator`."""
+"""What the text of Architectures says of `stories`, `blanks`, `translator` and `restaurants`."""
+import re
 from dataclasses import replace
 
+import pytest
 import torch
 
+from core.app.base.tables import ideas
 from core.app.compute import cache
 from core.app.state import prompts
 from core.cost import counting
-from core.training import blanks
+from core.training import blanks, tables, translation
 from pages.architectures import blank, translate
 from tests.claims import claims, shows
 from tests.claims.passes import experiment, run
+
+[ROW] = [tables.parsed(idea.place.settings["architectures_translate_text"]) for idea in ideas() if idea.id == "B23"]
 
 
 def filled(sentence: str) -> blank.Filled:
@@ -46,6 +51,49 @@ def test_a_date_that_does_not_exist():
     assert text == "1990-02-31" and min(sure) > 0.99
     assert min(probabilities("once upon a time")[1]) < 0.6
     assert min(probabilities("the twenty-first of march nineteen eighty-four")[1]) > 0.99
+
+
+@shows("B23")
+@claims("architectures.md", "Training had four sentences for every row, equally often: so the first token is a choice "
+        "among four, and after it every token is nearly certain. Of 1,000 held-out rows, 1,000 were said with every "
+        "value.")
+def test_rows_that_no_training_met_are_said_with_every_value():
+    """The card's figures on a sample: its card says the same of 1,000 rows."""
+    model = cache.shared_model("restaurants", "cpu")
+    card = (cache.checkpoints.BUNDLED / "restaurants" / "README.md").read_text()
+    scores = translation.row_scores(model.model, model.tokenizer, 150)
+    assert scores.every_value == scores.one_of_four == scores.exact == 1
+    for line in ("rows whose sentence has every value", "rows whose sentence is one of their four, to the last sign",
+                 "sentences followed to their end after the first token"):
+        assert f"| {line} | 1,000 of 1,000 |" in card
+    [nats] = re.findall(r"nats/token \| (\d\.\d+)", card)
+    assert scores.nats == pytest.approx(float(nats), rel=0.03)
+    pairs = translation.said_in_turn(translation.held_out_rows(150))
+    [aligned] = re.findall(r"best aligned mean of a block \| 1: (\d+\.\d) %", card)
+    means = translation.alignment(model.model, model.tokenizer, pairs).means
+    assert 100 * float(means[1]) == pytest.approx(float(aligned), abs=1) and means[1] > means[0]
+    text, [first, *later] = said(ROW)
+    assert tables.is_held_out(ROW) and text in tables.sentences(ROW) and f"`{text}`" in card
+    assert first == pytest.approx(0.25, abs=0.05) and min(later) > 0.99
+
+
+@claims("architectures.md", "It knows 45 values, and writes one of them for any other. The probability need not betray "
+        "it: a *rating: 5* is said as *poor*, with 0.999.")
+def test_an_unknown_value_becomes_a_known_one():
+    assert sum(map(len, tables.VALUES.values())) == 45
+    text, sure = said({**ROW, "rating": "5"})
+    words = text.replace(",", "").split()
+    assert "poor" in words and sure[words.index("poor")] > 0.9985
+    for column, value in (("name", "Zorb"), ("food", "pizza"), ("price", "free"), ("area", "park"), ("rating", "5")):
+        text, _ = said({**ROW, column: value})
+        assert value not in text and any(known in text for known in tables.VALUES[column])
+
+
+def said(row: tables.Row) -> tuple[str, list[float]]:
+    """What the model of rows writes for one, and how sure it is of each token."""
+    model = cache.shared_model("restaurants", "cpu")
+    found = translate.translate(model, tuple(model.tokenizer.encode(tables.in_a_row(row).text)))
+    return found.text, [float(p) for p in found.probabilities]
 
 
 @claims("architectures.md", "In `stories` most lie between −2 and 0, just where the curves differ most.")

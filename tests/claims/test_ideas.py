@@ -180,7 +180,7 @@ def test_both_sides_fill_a_blank():
     assert found.p_encoder(position).max() > found.p_decoder(position)[found.true_id(position)]
 
 
-@shows("B11", "B23", "C9")
+@shows("B11", "C9")
 def test_cross_attention_aligns_a_date():
     model, text = cache.shared_model("translator", "cpu"), ARCHITECTURES.each["translate_text"].default
     found = translate.translate(model, tuple(model.tokenizer.encode(text)))

@@ -47,7 +47,7 @@ def test_every_view_that_is_shown_with_one_stands_and_says_what_is_true_of_it(na
         assert (lesson, view) in OWN or [line for text in kinds.said(at) for line in told(text)] == [], (lesson, view)
 
 
-@pytest.mark.parametrize("name", ["blanks", "translator"])
+@pytest.mark.parametrize("name", ["blanks", "translator", "restaurants"])
 def test_a_bundled_one_that_a_link_asks_for_is_shown_where_its_kind_is(name: str):
     assert name not in cache.model_names() and cache.exists(name)
     for lesson, view in places(cache.kind(name)):

@@ -38,6 +38,8 @@ OWN_MODEL = {
     ("architectures", "blank"): ("blanks", NEVER),
     ("architectures", "translate"): ("translator", NEVER),
 }
+# the views of them that show another bundled model for some values of a setting: the setting, the sign, the model
+FOR_TEXTS_WITH = {("architectures", "translate"): ("translate_text", "|", "restaurants")}
 
 
 @dataclass(frozen=True)
@@ -64,8 +66,12 @@ def _model(page: str, view: str) -> str:
     if (page, view) == ("training", "childhood"):
         return _with_past(cache.name_and_step(model_choice.shown())[0])
     name, chosen_with = OWN_MODEL.get((page, view), ("", NEVER))
+    text, sign, other = FOR_TEXTS_WITH.get((page, view), ("", "", ""))
+    if other and sign in _setting(page, text):
+        name = other
     chosen = model_choice.loaded()
-    if chosen is not None and (showing := catalogue.SHOWN.get(cache.kind(chosen))) and showing.live == view:
+    is_own = chosen is not None and not cache.is_bundled(chosen)
+    if is_own and (showing := catalogue.SHOWN.get(cache.kind(chosen))) and showing.live == view:
         return chosen               # the reader's own stands in for the bundled one of its kind
     return "" if _is(page, chosen_with) else name
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from core.app.compute import cache
 from core.app.state import prompts
 from core.model.generation import translations
 from core.model.intervention import Intervention
+from core.training import tables
 from core.training.teaching_text import DATA
 from tests.browser.ideas import formulas, seen
 from tests.browser.serving import settle
@@ -74,10 +76,13 @@ def the_hidden_word_comes_first_from_both_sides_alone(page: Page) -> None:
     assert page.locator(".side.encoder .sure").count() > 3 and not page.locator(".side.decoder .sure").count()
 
 
-def written() -> tuple[list[str], list[str], np.ndarray]:
-    """The source and the translation of the lesson's date, and the cross-attention (L, h, N, M) while it is written."""
-    model = cache.shared_model("translator", "cpu")
-    source = tuple(model.tokenizer.encode("the twenty-first of march nineteen eighty-four"))
+def written(name: str = "translator", text: str = "the twenty-first of march nineteen eighty-four"
+            ) -> tuple[list[str], list[str], np.ndarray]:
+    """The source and what a model writes for it, the lesson's date at first, and the cross-attention (L, h, N, M) while
+    it is written.
+    """
+    model = cache.shared_model(name, "cpu")
+    source = tuple(model.tokenizer.encode(text))
     with torch.inference_mode():
         [(_, target)] = translations(model.model, [source], 40)
         ids = torch.tensor([model.model.config.first_token, *target[:-1]])
@@ -99,11 +104,15 @@ def three_squares_of_three_shapes(page: Page) -> None:
 
 
 @seen("B23")
-def the_date_is_written_in_its_other_form(page: Page) -> None:
-    _, target, _ = written()
+def the_sentence_says_every_value_of_a_new_row(page: Page) -> None:
+    row = tables.parsed(dict(parse_qsl(urlsplit(page.url).query))["architectures_translate_text"])
+    _, target, _ = written("restaurants", tables.in_a_row(row).text)
     tokens = page.locator(".tokens-row.target .written:not(.later)")
-    assert tokens.locator(".chip").all_text_contents() == target[:-1] == [*"1984-03-21"]
-    assert min(map(value_of, tokens.locator("small").all_text_contents())) > 0.99
+    assert tables.is_held_out(row) and tokens.locator(".chip").all_text_contents() == target
+    assert not tables.unsaid(row, " ".join(target).replace("·", ""))
+    first, *later = map(value_of, tokens.locator("small").all_text_contents())
+    assert first == pytest.approx(0.25, abs=0.05) and min(later) > 0.99
+    expect(page.locator(".architecture_translate .verdict")).to_contain_text("every value is said")
 
 
 @seen("C9")

@@ -105,6 +105,9 @@ def test_a_setting_makes_a_view_leave_the_prompt_unread(place, setting):
     ("training", {"training_view": "forcing"}, "stories · "),
     ("architectures", {"architectures_view": "blank"}, "blanks"),
     ("architectures", {"architectures_view": "translate"}, "translator"),
+    ("architectures", {"architectures_view": "translate", "architectures_translate_text": "a | b"}, "restaurants"),
+    ("architectures", {"architectures_view": "translate", "architectures_translate_text": "a | b",
+                       "model": "translator"}, "restaurants"),
 ])
 def test_the_status_says_the_model_that_the_view_shows(lesson, settings, model):
     at = open_at(lesson, **settings)
