@@ -1,16 +1,25 @@
-// An image that is cut into patches, its patches in a row as the tokens that a transformer would read, and the squares
-// of pairs of a text, an image, a sound and a protein, to one scale. The image is drawn here, point by point the same
-// everywhere. A patch under the pointer is named with the first of its numbers.
+// An image that is cut into patches, and what reads them. "lengths": its patches in a row as the tokens that a
+// transformer would read, and the squares of pairs of a text, an image, a sound and a protein, to one scale. "head":
+// one attention head with random numbers reads the patches, the weights of one patch laid over the image; "joined": so
+// it does with the words of a text before them. The image is drawn here, point by point the same everywhere.
 //
 // header: side (points of the image), sizes (of a patch), patch, lengths {kind: tokens}, protein (a letter a residue),
-// text.
-import { draw, drawText, fill, make, setRange, sized, spokenLine } from "../../core/components/lib/dom.js";
+// words [text], settings {sequence: "lengths", "head" or "joined", piece (the patch that asks; of the words before
+// them −1 is the last), placed, mixed}, text.
+import { button, chip, draw, drawText, fill, make, setRange, sized, spokenLine }
+  from "../../core/components/lib/dom.js";
 import { byKeys } from "../../core/components/lib/keys.js";
-import { grouped } from "../../core/components/lib/numbers.js";
+import { decimals, grouped, percent, probability } from "../../core/components/lib/numbers.js";
 import { readTheme } from "../../core/components/lib/theme.js";
-import { mounted, TitledView } from "../../core/components/lib/view.js";
+import { keepFree, mounted, TitledView } from "../../core/components/lib/view.js";
+import { embedded, greatestChange, orderOf, patchesOf, placed, shares, weightsOf, wordVectors } from "./pieces_head.js";
+import { EDGE, WeightSquare } from "./pieces_square.js";
+import { amountColour, tableBody, tableRow } from "./shared.js";
 
 const SHOWN = 48;                 // patches of the row; the rest is counted
+const SQUARE = 300, LEAST_FREE = 200;   // px of the attention square's side; of what is free for it on a low window
+const FADED = 0.9;                      // how much a patch without weight fades
+const LEAST_CHANGE = 1e-12;             // of a weight: less comes from rounding
 const LARGEST = [150, 92];              // px of the largest square, usually and in present mode
 const SCENE = [                   // areas of one colour (red, green, blue) and their corners
   { colour: [142, 197, 232], corners: [[0, 0], [224, 0], [224, 224], [0, 224]] },
@@ -25,6 +34,7 @@ const DISCS = [
   { colour: [246, 207, 74], x: 180, y: 42, radius: 22 }, { colour: [47, 107, 67], x: 176, y: 112, radius: 30 },
   { colour: [255, 255, 255], x: 52, y: 48, radius: 14 }, { colour: [255, 255, 255], x: 72, y: 44, radius: 18 },
 ];
+const NAMED = { sun: [180, 42], house: [80, 150], tree: [176, 112] };       // a point of what a word names
 
 function scene(side) {
   const canvas = document.createElement("canvas"), context = canvas.getContext("2d", { willReadFrequently: true });
@@ -44,38 +54,76 @@ function scene(side) {
 class Pieces extends TitledView {
   constructor(root) {
     super(root);
-    const bar = make("label", "size", root);
-    this.name = make("span", "", bar);
-    this.slider = Object.assign(make("input", "", bar), { type: "range", min: 0, step: 1 });
+    const bar = make("div", "controls", root), label = make("label", "size", bar);
+    this.name = make("span", "", label);
+    this.slider = Object.assign(make("input", "", label), { type: "range", min: 0, step: 1 });
     this.slider.oninput = () => this.pick(this.sizes[Number(this.slider.value)]);
-    this.slider.onchange = () => {
-      this.echoes.tell(this.patch);
-      this.send({ patch: this.patch });
-    };
+    this.slider.onchange = () => this.settle();
+    this.switches = Object.fromEntries(["placed", "mixed"].map((name) => [name, this.checkbox(bar, name)]));
+    this.words_row = make("div", "words", root);
     this.body = make("div", "pieces", root);
     this.image = make("canvas", "image", this.body);
     this.image.role = "img";
-    this.image.onpointermove = (event) => this.point(event);
+    this.image.onpointermove = (event) => this.mark(this.patchAt(event));
     this.image.onpointerleave = () => this.mark(null);
-    byKeys(this.image, () => ({ columns: this.across, rows: this.across }),
-      (column, row, phase) => this.mark(phase === "out" ? null : row * this.across + column),
-      () => this.reading.textContent);
+    this.image.onclick = (event) => this.ask(this.patchAt(event));
+    byKeys(this.image, () => ({ columns: this.across, rows: this.across }), (column, row, phase) => {
+      if (phase === "press") this.ask(row * this.across + column);
+      else this.mark(phase === "out" ? null : row * this.across + column);
+    }, () => this.reading.textContent);
+    this.square = new WeightSquare(this.body, (row, phase) => {
+      if (phase === "press") this.ask(this.placeOf(row));
+      else this.mark(phase === "out" ? null : this.placeOf(row));
+    });
     const right = make("div", "right", this.body);
     this.row = make("canvas", "row", right);
     this.row.role = "img";
     this.reading = spokenLine(right, "reading");
     this.chain = make("div", "chain code", right);
-    this.squares = draw("svg", { role: "img" }, right);
+    this.squares = draw("svg", { class: "lengths", role: "img" }, right);
+    this.table = make("table", "shares", right);
+    this.proof = make("p", "proof", right);
+    this.note = make("p", "muted", right);
+    keepFree(this.body, LEAST_FREE, SQUARE + 2 * EDGE);
+  }
+
+  checkbox(parent, name) {
+    const label = make("label", "switch", parent), input = make("input", "", label);
+    input.type = "checkbox";
+    make("span", "", label);
+    input.onchange = () => {
+      this.settings[name] = input.checked;
+      this.pick(this.patch);
+      this.settle();
+    };
+    return input;
+  }
+
+  settle() {
+    const said = { patch: this.patch, piece: this.settings.piece, placed: this.settings.placed,
+      mixed: this.settings.mixed };
+    this.echoes.tell(JSON.stringify(said));
+    this.send(said);
   }
 
   receive(header) {
-    const picked = this.patch, moved = this.echoes.moves(header.patch);
+    const { patch: picked, settings: own } = this, { patch, settings } = header;
+    const { sequence, ...told } = settings, moved = this.echoes.moves(JSON.stringify({ patch, ...told }));
     Object.assign(this, header);
-    if (picked !== undefined && !moved) this.patch = picked;
+    if (picked !== undefined && !moved && this.sizes.includes(picked)) {
+      this.patch = picked;
+      this.settings = { ...own, sequence };
+    }
     this.scene ??= scene(this.side);
+    this.pixels ??= this.scene.getContext("2d").getImageData(0, 0, this.side, this.side).data;
     this.slider.max = this.sizes.length - 1;
     this.chain.textContent = fill(this.text.protein_chain, { chain: `${this.protein.slice(0, 21)} · `
       + this.protein.slice(21) });
+    for (const [name, input] of Object.entries(this.switches)) {
+      input.checked = this.settings[name];
+      input.nextSibling.textContent = this.text[name];
+    }
+    this.root.dataset.state = sequence;
     this.pick(this.patch);
   }
 
@@ -83,19 +131,47 @@ class Pieces extends TitledView {
     return this.side / this.patch;
   }
 
+  get isRead() {
+    return this.settings.sequence !== "lengths";
+  }
+
+  /** The words before the patches. */
+  get nText() {
+    return this.settings.sequence === "joined" ? this.words.length : 0;
+  }
+
+  get isMixed() {
+    return this.settings.mixed && this.settings.sequence === "head";
+  }
+
   pick(patch) {
-    this.patch = patch;
+    const old = this.drawn ?? patch, { settings } = this;
+    this.patch = this.drawn = patch;
+    if (old !== patch && settings.piece >= 0) settings.piece = this.moved(settings.piece, old);
     this.lengths.image = this.across ** 2;
-    const said = { patch, n: this.lengths.image, flat: 3 * patch ** 2, side: this.side, across: this.across };
+    settings.piece = Math.max(-this.nText, Math.min(this.lengths.image - 1, settings.piece));
+    const n = this.lengths.image, said = { patch, n, flat: 3 * patch ** 2, side: this.side, across: this.across,
+      words: this.nText, all: n + this.nText, pairs: grouped((n + this.nText) ** 2) };
     this.name.textContent = fill(this.text.size, said);
     this.slider.ariaLabel = this.name.textContent;
     setRange(this.slider, this.sizes.indexOf(patch));
-    this.title.textContent = fill(this.text.title, said);
+    this.title.textContent = fill(this.text[this.isRead ? `title_${settings.sequence}` : "title"], said);
     this.row.ariaLabel = this.image.ariaLabel = this.title.textContent;
-    this.paintRow();
+    if (this.isRead) this.read();
+    else {
+      this.paintRow();
+      this.paintSquares();
+    }
     this.mark(null);
-    this.paintSquares();
   }
+
+  /** The patch that covers the middle of what patch k was while patches had `old` points a side. */
+  moved(k, old) {
+    const across = this.side / old;
+    return this.patchOf(((k % across) + 0.5) * old, (Math.floor(k / across) + 0.5) * old);
+  }
+
+  // ---- lengths ----
 
   /** The first patches side by side, read row by row. */
   paintRow() {
@@ -108,39 +184,9 @@ class Pieces extends TitledView {
         (k % columns) * (cell + 3), Math.floor(k / columns) * (cell + 3), cell, cell);
   }
 
-  /** The image with its grid, and the k-th patch marked. */
-  mark(k) {
-    const { image, side, patch, across } = this, zoom = 2, context = image.getContext("2d");
-    image.width = image.height = side * zoom;
-    context.scale(zoom, zoom);
-    context.drawImage(this.scene, 0, 0);
-    context.strokeStyle = readTheme().ink("page");
-    context.lineWidth = 0.8;
-    for (let i = 0; i <= across; i++) {
-      context.strokeRect(i * patch, 0, 0, side);
-      context.strokeRect(0, i * patch, side, 0);
-    }
-    this.picked = k;
-    if (k === null) { this.reading.textContent = fill(this.text.rest, { more: this.more }); return; }
-    const [x, y] = [(k % across) * patch, Math.floor(k / across) * patch];
-    context.strokeStyle = readTheme().ink("text");
-    context.lineWidth = 2.5;
-    context.strokeRect(x, y, patch, patch);
-    const [r, g, b] = this.scene.getContext("2d").getImageData(x, y, 1, 1).data;
-    const numbers = [r, g, b].map((value) => (value / 255).toFixed(2)).join(" ");
-    this.reading.textContent = fill(this.text.reading, { token: k, row: y / patch, column: x / patch, numbers,
-      flat: 3 * patch ** 2 });
-  }
-
   get more() {
     const left = this.lengths.image - SHOWN;
     return left > 0 ? fill(this.text.more, { left }) : "";
-  }
-
-  point(event) {
-    const box = this.image.getBoundingClientRect(), place = (at, start, size) =>
-      Math.max(0, Math.min(this.across - 1, Math.floor(((at - start) / size) * this.across)));
-    this.mark(place(event.clientY, box.top, box.height) * this.across + place(event.clientX, box.left, box.width));
   }
 
   /** A square for each sequence, its side as long as the sequence, all to one scale. */
@@ -158,6 +204,139 @@ class Pieces extends TitledView {
       drawText(this.squares, x, largest + 2.7 * type, fill(this.text.pairs, { pairs: grouped(n * n) }), { size: type });
     });
   }
+  // ---- one head ----
+
+  /** Let the head read the sequence: its weights, in the order in which the patches stand. */
+  read() {
+    const { settings, words, nText } = this, X = embedded(patchesOf(this.pixels, this.side, this.patch));
+    const order = orderOf(X.length), mixed = order.map((k) => X[k]);
+    this.order = this.isMixed ? order : X.map((_, k) => k);
+    const named = Object.fromEntries(Object.entries(NAMED).map(([word, [x, y]]) => [word, X[this.patchOf(x, y)]]));
+    const tokens = [...wordVectors(words.slice(0, nText), named), ...(this.isMixed ? mixed : X)];
+    this.weights = weightsOf(nText || settings.placed ? placed(tokens) : tokens);
+    this.square.paint({ weights: this.weights, nText, side: SQUARE, scale: this.scale, names: [this.text.of_text,
+      this.text.of_image], label: this.title.textContent });
+    if (nText) this.listShares(words);
+    else this.prove(X, mixed, order);
+    this.note.textContent = this.text[nText ? "note_joined" : "note_head"];
+  }
+
+  /** How much the weights change where the patches change places, without positions and with them. */
+  prove(X, mixed, order) {
+    const [without, within] = [(tokens) => tokens, placed].map((put) =>
+      greatestChange(weightsOf(put(X)), weightsOf(put(mixed)), order));
+    this.proof.textContent = fill(this.text.proof, { without: without < LEAST_CHANGE ? "0" : decimals(without),
+      within: decimals(within) });
+  }
+
+  listShares(words) {
+    const body = tableBody(this.table, [this.text.asks, this.text.to_text, this.text.to_image]);
+    shares(this.weights, words.length).forEach((row, k) =>
+      tableRow(body, this.text[k ? "image_asks" : "text_asks"], row.map((share) => percent(share))));
+  }
+
+  /** The patch, or the word, in a row of the square. */
+  placeOf(row) {
+    return row < this.nText ? row - this.nText : this.order[row - this.nText];
+  }
+
+  /** The row of the square in which a patch or a word asks. */
+  rowOf(piece) {
+    return piece < 0 ? piece + this.nText : this.order.indexOf(piece) + this.nText;
+  }
+
+  ask(piece) {
+    this.settings.piece = piece;
+    this.mark(null);
+    if (this.isRead) this.settle();
+  }
+
+  showRow(piece) {
+    const row = this.rowOf(piece), weights = this.weights[row];
+    this.square.mark(row);
+    this.words_row.replaceChildren();
+    if (this.nText) this.words.forEach((word, k) => {
+      const node = button(this.words_row, "", "", () => this.ask(k - this.nText), "word");
+      chip(node, word).style.borderBottom = `5px solid ${amountColour(weights[k])}`;
+      node.ariaPressed = String(k === row);
+    });
+    const toImage = [...weights].slice(this.nText).reduce((sum, weight) => sum + weight, 0);
+    const name = piece < 0 ? this.words[row] : fill(this.text.patch_named, { token: piece });
+    this.reading.textContent = fill(this.text[this.nText ? "reading_joined" : "reading_head"], { name,
+      own: probability(weights[row]), n: this.lengths.image, half: half(weights), image: percent(toImage),
+      text: percent(1 - toImage) });
+  }
+
+  // ---- the image ----
+
+  /** The image with its grid, and a patch marked: the k-th, or where a head reads them the one that asks. */
+  mark(k) {
+    const { image, side, patch, across } = this, zoom = 2, context = image.getContext("2d");
+    const piece = this.isRead ? k ?? this.settings.piece : k;
+    image.width = image.height = side * zoom;
+    context.scale(zoom, zoom);
+    if (this.isRead) {
+      this.showRow(piece);
+      this.layOver(context, piece);
+    } else context.drawImage(this.scene, 0, 0);
+    context.strokeStyle = readTheme().ink("page");
+    context.lineWidth = 0.8;
+    for (let i = 0; i <= across; i++) {
+      context.strokeRect(i * patch, 0, 0, side);
+      context.strokeRect(0, i * patch, side, 0);
+    }
+    if (!this.isRead) this.spell(piece);
+    if (piece === null || piece < 0) return;
+    const place = this.isRead ? this.order.indexOf(piece) : piece;
+    context.strokeStyle = readTheme().ink("text");
+    context.lineWidth = 2.5;
+    context.strokeRect((place % across) * patch, Math.floor(place / across) * patch, patch, patch);
+  }
+
+  /** The patches where they stand, each the more faded the less weight it gets. */
+  layOver(context, piece) {
+    const { patch, across, nText } = this, weights = [...this.weights[this.rowOf(piece)]].slice(nText);
+    const most = Math.max(...weights);
+    this.order.forEach((which, place) => {
+      const [x, y] = [(place % across) * patch, Math.floor(place / across) * patch];
+      context.drawImage(this.scene, (which % across) * patch, Math.floor(which / across) * patch, patch, patch, x, y,
+        patch, patch);
+      context.globalAlpha = FADED * (1 - Math.sqrt(weights[place] / most));
+      context.fillStyle = readTheme().ink("page");
+      context.fillRect(x, y, patch, patch);
+      context.globalAlpha = 1;
+    });
+  }
+
+  /** Say which token the k-th patch is, with the first of its numbers. */
+  spell(k) {
+    const { patch, across, side } = this;
+    if (k === null) { this.reading.textContent = fill(this.text.rest, { more: this.more }); return; }
+    const [row, column] = [Math.floor(k / across), k % across], at = 4 * (row * patch * side + column * patch);
+    const numbers = [...this.pixels.slice(at, at + 3)].map((value) => (value / 255).toFixed(2)).join(" ");
+    this.reading.textContent = fill(this.text.reading, { token: k, row, column, numbers, flat: 3 * patch ** 2 });
+  }
+
+  /** The place in the grid that covers a point of the image. */
+  patchOf(x, y) {
+    const [column, row] = [x, y].map((at) => Math.max(0, Math.min(this.across - 1, Math.floor(at / this.patch))));
+    return row * this.across + column;
+  }
+
+  /** The patch under the pointer. */
+  patchAt(event) {
+    const box = this.image.getBoundingClientRect();
+    const k = this.patchOf(((event.clientX - box.left) / box.width) * this.side,
+      ((event.clientY - box.top) / box.height) * this.side);
+    return this.isRead ? this.order[k] : k;
+  }
+}
+
+/** How many of the greatest weights make half of their sum. */
+function half(weights) {
+  const falling = Float64Array.from(weights).sort().reverse();
+  let sum = 0;
+  return falling.findIndex((weight) => (sum += weight) >= 0.5) + 1;
 }
 
 export default mounted(Pieces);

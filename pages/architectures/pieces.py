@@ -1,5 +1,5 @@
 """All modalities: an image cut into patches that become tokens, with sound, a protein and a text beside it as sequences
-of their own lengths.
+of their own lengths, and one attention head that reads the patches, alone or after the words of a text.
 """
 import pandas as pd
 
@@ -7,15 +7,17 @@ from core.app.frame import Lesson, Question, Reading
 from core.components.lib.token_view import token_view
 from core.cost import sequence_work
 from core.figures.numbers import grouped
-from pages.architectures.shared import PREFIX, SETTINGS, keep, read
+from pages.architectures.shared import PREFIX, keep, read
 
 SIDE = 224                               # points of the image, each way
 SIZES = (8, 14, 16, 28, 32, 56)          # of a patch, all divisors of SIDE
+FINEST_READ = 14                         # the smallest patch that the head reads: 784 tokens would be slow
 CHANNELS = 3
 TEXT = 512                               # tokens of BERT's context
 SOUND_SECONDS, FRAME = 30, 0.02          # of a sound, in frames of 10 ms of which two are joined
 INSULIN = "GIVEQCCTSICSLYQLENYCN" "FVNQHLCGSHLVEALYLVCGERGFFYTPKT"      # human, chains A and B, a letter a residue
-# An image with the grid of its patches, the patches in a row, and the squares of pairs of several sequences.
+# An image with the grid of its patches; the patches in a row and the squares of pairs of several sequences, or what an
+# attention head gives each patch.
 _picture = token_view("architecture_pieces", __file__)
 
 
@@ -25,18 +27,26 @@ def lengths(patch: int) -> dict[str, int]:
             "protein": len(INSULIN)}
 
 
-def size() -> int:
+def sizes(sequence: str) -> list[int]:
+    """The sizes of a patch that are offered: the head reads no smaller ones than FINEST_READ."""
+    least = 0 if sequence == "lengths" else FINEST_READ
+    return [one for one in SIZES if one >= least]
+
+
+def size(sequence: str = "lengths") -> int:
     """The size of a patch nearest to the setting."""
-    return min(SIZES, key=lambda one: abs(one - read("patch")))
+    return min(sizes(sequence), key=lambda one: abs(one - read("patch")))
 
 
-def draw(page: Lesson) -> Reading:
-    """Draw the image and the sequences and return what they show."""
-    patch, counts = size(), lengths(size())
-    low, high = SETTINGS.each["patch"].low, SETTINGS.each["patch"].high
-    _picture(page.header("pieces") | {"side": SIDE, "sizes": [one for one in SIZES if low <= one <= high],
-                                      "patch": patch, "lengths": counts, "protein": INSULIN},
-             key=f"{PREFIX}pieces", on_settings=lambda settings: keep(patch=settings["patch"]))
+def draw(page: Lesson, sequence: str) -> Reading:
+    """Draw the image and what reads it, and return what they show. sequence: "lengths", "head" or "joined"."""
+    patch, words = size(sequence), page.text("pieces_words").split()
+    counts, settings = lengths(patch), {name: read(name) for name in ("piece", "placed", "mixed")}
+    _picture(page.header("pieces") | {"side": SIDE, "sizes": sizes(sequence), "patch": patch, "lengths": counts,
+                                      "protein": INSULIN, "words": words,
+                                      "settings": settings | {"sequence": sequence}},
+             key=f"{PREFIX}pieces",
+             on_settings=lambda said: keep(**{name: said[name] for name in ("patch", *settings)}))
     n = counts["image"]
     lines = [(page.label("numbers_patches", side=SIDE, patch=patch),
               r"N = \frac{H}{P} \cdot \frac{W}{P} = "
@@ -46,7 +56,13 @@ def draw(page: Lesson) -> Reading:
              (page.label("numbers_sound"), rf"\frac{{{SOUND_SECONDS}}}{{0.01 \cdot 2}} = {counts['sound']}"),
              (page.label("numbers_protein"), rf"21 + 30 = {counts['protein']}"),
              (page.label("numbers_video"), r"\frac{16}{2} \cdot \left(\frac{224}{16}\right)^2 = 1568")]
-    title = page.label("pieces_said", side=SIDE, patch=patch, n=grouped(n), pairs=grouped(n * n))
+    if sequence == "joined":
+        t = len(words)
+        lines.append((page.label("numbers_joined"), rf"(T + N)^2 = T^2 + 2TN + N^2 = {t ** 2} + {2 * t * n} + {n ** 2} "
+                      rf"= {(t + n) ** 2}"))
+    said = "pieces_said" if sequence == "lengths" else f"pieces_title_{sequence}"
+    both = n + len(words) * (sequence == "joined")
+    title = page.label(said, side=SIDE, patch=patch, n=grouped(n), words=len(words), all=both, pairs=grouped(both ** 2))
     return Reading(lines, _question(page), [sequence_work.attention_pairs],
                    {"sequences.csv": lambda: pd.DataFrame([{"kind": kind, "tokens": count, "pairs": count ** 2}
                                                            for kind, count in counts.items()])},

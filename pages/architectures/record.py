@@ -52,7 +52,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     """Draw the instrument and return what it shows."""
     with st.container(horizontal=True, gap="small"):
         view = choice(page, "record")
-        further = {"models": "measure", "translation": "pair", "data": "mix"}.get(view)
+        further = {"models": "measure", "translation": "pair", "data": "mix", "pieces": "sequence"}.get(view)
         picked = [choice(page, further)] if further else []
     if view == "models":
         return training_cost.draw(page) if picked == ["energy"] else _models(page, *picked)

@@ -36,6 +36,10 @@ SETTINGS = Settings("architectures", {
     "relative": Setting("gpt4"),                      # of the GPT family, by its id
     "mix": Setting("gpt3", options=("gpt3", "models")),
     "patch": Setting(16, low=8, high=56),             # points of a side
+    "sequence": Setting("lengths", options=("lengths", "head", "joined")),
+    "piece": Setting(39, low=-16, high=783),          # the patch that asks; of the words before them −1 is the last
+    "placed": Setting(False),                         # whether patches have positions
+    "mixed": Setting(False),                          # whether they have changed places
     "modification": Setting("swiglu", options=tuple(VARIANTS)),
     "measure": Setting("parameters", options=("parameters", "layers", "width", "heads", "context", "tokens", "compute",
                                               "energy")),

@@ -105,6 +105,8 @@ LESSONS = {
         "record, models' data": View(".st-key-architectures_mixes", (("record", "data"), ("mix", "models")),
                                      whole=False),
         "record, pieces": View(".architecture_pieces .pieces", (("record", "pieces"),)),
+        "record, pieces read": View(".architecture_pieces .pieces", (("record", "pieces"), ("sequence", "head"))),
+        "record, text and image": View(".architecture_pieces .pieces", (("record", "pieces"), ("sequence", "joined"))),
         "record, modifications": View(".st-key-architectures_modifications", (("record", "modifications"),))},
     "recurrence": {"unrolled": View(".unrolled canvas"), "gates": View(".recurrence_gates .cells"),
                    "gradient": View(".st-key-recurrence_gradient"),

@@ -10,6 +10,7 @@ import torch
 from playwright.sync_api import Page, expect
 from torch.nn.functional import cross_entropy
 
+from core.app.base import prose
 from core.learning import recurrent_cells
 from core.learning.learner import Copying
 from core.learning.placement import PLACEMENTS
@@ -20,6 +21,8 @@ from tests.claims.passes import opening
 from tests.helpers.messages import numbers_in, value_of
 from tests.pages.recurrence.test_recurrence import torch_twin
 from tests.pages.residual_stream.test_placement import written_out
+
+PIECES = prose.load("architectures").labels
 
 
 def headline(page: Page, before: str) -> str:
@@ -182,6 +185,61 @@ def half_the_side_of_a_patch_makes_sixteen_times_the_pairs(page: Page) -> None:
     assert after[1] == pytest.approx(16 * before[1], rel=0.02)
     others = [int(rect.get_attribute("data-n")) for rect in picture.locator("rect.square:not(.image)").all()]
     assert others == [512, 1500, 51]
+
+
+@seen("C46")
+def patches_that_change_places_keep_their_weights_until_they_have_positions(page: Page) -> None:
+    picture = page.locator(".architecture_pieces")
+    shuffle, positions = (picture.get_by_role("checkbox", name=PIECES[name])
+                          for name in ("pieces_mixed", "pieces_placed"))
+    reading = picture.locator(".reading")
+    expect(shuffle).to_be_checked()
+    without, within = numbers_in(picture.locator(".proof").inner_text(), whole=True)
+    assert without == 0 and 0.05 < within < 1
+    said = []
+    for box, checked in ((None, None), (shuffle, False), (positions, True), (shuffle, True)):
+        if box is not None:
+            box.set_checked(checked)
+        said.append(reading.inner_text())
+    assert said[0] == said[1] and len(set(said[1:])) == 3       # what the pressed patch gives
+    positions.set_checked(False)
+    expect(reading).to_have_text(said[0])
+
+
+@seen("C47")
+def one_square_has_four_blocks_of_text_and_image(page: Page) -> None:
+    picture = page.locator(".architecture_pieces")
+    words = picture.locator(".word").all_text_contents()
+    assert words == prose.load("architectures").section("pieces_words").split()
+    n, pairs = len(words) + (224 // 32) ** 2, f"{(len(words) + (224 // 32) ** 2) ** 2:,}"
+    expect(picture.locator(".title")).to_contain_text(f"{n} · {n} = {pairs}")
+    expect(picture.locator(".weights .cut")).to_have_count(2)
+    names = [PIECES[f"pieces_of_{name}"] for name in ("text", "image")]
+    assert sorted(picture.locator(".weights text").all_text_contents()) == sorted(names * 2)
+    for row in picture.locator(".shares tbody tr").all():
+        assert sum(map(value_of, row.locator("td").all_text_contents())) == pytest.approx(1, abs=2e-3)
+    image, text = map(value_of, re.findall(r"[\d.]+.%", picture.locator(".reading").inner_text()))
+    assert image > 0.5 and image + text == pytest.approx(1, abs=2e-3)
+    assert brightest(page) == (42 // 32, 180 // 32)             # where the sun stands
+    picture.locator(".word", has_text="tree").click()
+    expect(picture.locator(".reading")).to_contain_text("tree")
+    assert brightest(page) == (112 // 32, 176 // 32)
+
+
+def brightest(page: Page) -> tuple[int, int]:
+    """Row and column of the patch of 32 points that gets most weight; it stands there unfaded, as no other does."""
+    k, unfaded = page.locator(".architecture_pieces").evaluate("""(root) => {
+        const { view } = root, weights = [...view.weights[view.rowOf(view.settings.piece)]].slice(view.nText);
+        const [shown, whole] = [view.image, view.scene].map((canvas) => canvas.getContext("2d"));
+        const unfaded = weights.map((_, k) => {
+            const [x, y] = [(k % 7) * 32 + 12, Math.floor(k / 7) * 32 + 12];
+            const now = shown.getImageData(2 * x, 2 * y, 1, 1).data;
+            return whole.getImageData(x, y, 1, 1).data.every((value, c) => value === now[c]);
+        });
+        return [weights.indexOf(Math.max(...weights)), unfaded];
+    }""")
+    assert unfaded[k] and sum(unfaded) < 8              # a white cloud on a white page fades unseen
+    return divmod(k, 7)
 
 
 @seen("C6")

@@ -36,6 +36,38 @@ def test_the_formulas_and_the_picture_say_the_same(patch):
         "ACDEFGHIKLMNPQRSTVWY")
 
 
+def opened(**settings: str):
+    at = open_at("architectures", architectures_view="record", architectures_record="pieces",
+                 **{f"architectures_{name}": value for name, value in settings.items()})
+    assert fine(at)
+    return at
+
+
+@pytest.mark.parametrize("sequence", ["head", "joined"])
+def test_a_head_reads_no_patches_that_would_be_slow(sequence):
+    sent = given(opened(sequence=sequence, patch="8"), "architecture_pieces")
+    assert sent["sizes"] == [14, 16, 28, 32, 56] and sent["patch"] == 14
+    assert given(opened(patch="8"), "architecture_pieces")["patch"] == 8
+
+
+def test_what_is_set_is_told_to_the_picture():
+    sent = given(opened(sequence="head", piece="12", placed="true", mixed="true"), "architecture_pieces")
+    assert sent["settings"] == {"sequence": "head", "piece": 12, "placed": True, "mixed": True}
+    sent = given(opened(), "architecture_pieces")
+    assert sent["settings"] == {"sequence": "lengths", "piece": 39, "placed": False, "mixed": False}
+    for absurd in ("-999", "1e9", "x"):
+        assert -16 <= given(opened(sequence="joined", piece=absurd), "architecture_pieces")["settings"]["piece"] <= 783
+
+
+def test_words_and_patches_make_four_blocks():
+    at = opened(sequence="joined", patch="32")
+    words = given(at, "architecture_pieces")["words"]
+    assert {"sun", "house", "tree"} < set(words) and len(set(words)) == len(words)
+    squares = [int(part) for part in formulas(at)[-1].split(" = ")[2].split(" + ")]
+    t, n = len(words), 49
+    assert squares == [t * t, 2 * t * n, n * n] and int(formulas(at)[-1].split(" = ")[-1]) == (t + n) ** 2
+
+
 def test_an_absurd_patch_is_the_nearest_one():
     for value in ("9e99", "-4", "nan", "15"):
         at = open_at("architectures", architectures_view="record", architectures_record="pieces",
@@ -50,8 +82,10 @@ def test_half_the_side_makes_sixteen_times_the_pairs():
     assert any(m.value.startswith("Yes") for m in at.markdown)
 
 
-def test_the_text_says_that_no_image_model_is_there():
+def test_the_text_says_that_no_image_model_is_there_and_nothing_was_learned():
     assert "No image model is bundled" in WORDS.section("explanation_record_pieces")
+    notes = [WORDS.label(f"pieces_note_{name}") for name in ("head", "joined")]
+    assert all(note.startswith("No weight here was learned") for note in notes)
 
 
 def test_what_gpt3_read_is_its_published_mix():
