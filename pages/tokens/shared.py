@@ -10,6 +10,7 @@ from core.model.tokenizer import Tokenizer, visible_form
 
 PREFIX = "tokens_"
 SOURCES = ("textbook", "example", "prompt")
+LIKE_ANOTHER = {"restaurants"}          # learned from a few dozen words, as the translator's is
 SETTINGS = Settings("tokens", {
     "view": view_setting("tokens"),
     "merged": Setting(0, low=-1),                     # merges done; −1: all of them
@@ -62,10 +63,12 @@ def question(page: Lesson, run: Run) -> Question:
 
 @st.cache_resource(show_spinner=False)
 def bundled_tokenizers() -> dict[str, Tokenizer]:
-    """The tokenizers of the bundled models by the name of the first model with each, without those that cannot be read.
+    """The tokenizers of the bundled models by the name of the first model with each, without those that cannot be read
+    and LIKE_ANOTHER.
     """
     unique: dict[str, Tokenizer] = {}
-    for name in sorted(checkpoints.bundled_names(), key=lambda name: (name != "stories", name)):
+    names = {*checkpoints.bundled_names()} - LIKE_ANOTHER
+    for name in sorted(names, key=lambda name: (name != "stories", name)):
         try:
             tokenizer = Tokenizer.load(checkpoints.BUNDLED / name / checkpoints.TOKENIZER)
         except (OSError, ValueError):

@@ -154,7 +154,7 @@ def test_the_table_counts_what_each_method_makes():
     assert counts["Characters"] == [len(one) for one in texts] and counts["Characters"][:2] == [7, 25]
     assert counts["Bytes"] == [len(one.encode()) for one in texts] and counts["Bytes"][:2] == [21, 25]
     assert counts["BPE of stories"] == [len(run.tokenizer.encode(one)) for one in texts]
-    for name in ("induction", "restaurants", "translator"):
+    for name in ("induction", "translator"):
         other = Tokenizer.load(ROOT / "assets" / "models" / name / "tokenizer.json")
         assert counts[f"BPE of {name}"] == [len(other.encode(one)) for one in texts]
     for method in sent["methods"]:
@@ -172,7 +172,7 @@ def test_what_was_learned_is_named_by_its_text(source: str, text: str):
 
 
 def test_every_different_tokenizer_is_there_once():
-    assert set(bundled_tokenizers()) == {"stories", "induction", "translator", "restaurants"}
+    assert set(bundled_tokenizers()) == {"stories", "induction", "translator"}
 
 
 def test_the_pieces_of_a_word_are_the_word():
