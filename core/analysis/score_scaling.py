@@ -14,7 +14,7 @@ from torch import Tensor
 
 from core.model import attention
 from core.model.config import ModelConfig
-from core.model.trace import BlockTrace
+from core.model.trace import BlockTrace, Trace
 
 D_KS = tuple(2**k for k in range(10))     # 1 … 512
 DRAWS, CHUNK = 400, 50
@@ -140,11 +140,25 @@ def head_scaling(block: BlockTrace, config: ModelConfig) -> HeadScaling:
     added = (block.scores.double() - attention.capped(raw / (root if config.scale_scores else 1.0), config.score_cap)
              if config.positions in ("alibi", "relative") else torch.zeros(()))
 
-    def entropy_shares(scores: Tensor) -> np.ndarray:
-        """(h,) the entropy of each query's weights divided by ln(keys that it sees), averaged over the queries."""
-        scores = attention.capped(scores, config.score_cap) + added
-        p, seen = attention.masked_softmax(scores, allowed), allowed.sum(-1)
-        return (torch.special.entr(p).sum(-1) / seen.double().log())[:, seen > 1].mean(-1).numpy()
+    def entropy(scores: Tensor) -> np.ndarray:
+        weights = attention.masked_softmax(attention.capped(scores, config.score_cap) + added, allowed)
+        return pattern_entropy(weights, allowed).numpy()
 
     variance = raw[:, allowed].var(-1, unbiased=False).numpy()
-    return HeadScaling(variance, entropy_shares(raw / root), entropy_shares(raw))
+    return HeadScaling(variance, entropy(raw / root), entropy(raw))
+
+
+def pattern_entropy(pattern: Tensor, allowed: Tensor) -> Tensor:
+    """(h,) float64: the entropy of each query's weights divided by ln(keys that it sees), averaged over the queries
+    that see at least two; NaN where none does. pattern (h, N, N), allowed (N, N) bool.
+
+    >>> pattern_entropy(torch.tensor([[[1.0, 0.0], [0.5, 0.5]]]), torch.ones(2, 2, dtype=torch.bool)).tolist()
+    [0.5]
+    """
+    seen = allowed.sum(-1)
+    return (torch.special.entr(pattern.double()).sum(-1) / seen.double().log())[:, seen > 1].mean(-1)
+
+
+def mean_entropy(trace: Trace) -> float:
+    """The mean of `pattern_entropy` over all heads of all blocks: 1 where all weights are even."""
+    return float(torch.stack([pattern_entropy(block.pattern, block.allowed) for block in trace.blocks]).mean())

@@ -2,6 +2,7 @@
 import math
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from core.model.positional import Device, distances
@@ -79,6 +80,16 @@ def additive_scores(Q: Tensor, K: Tensor, v: Tensor) -> Tensor:
     Source: Bahdanau et al. 2015.
     """
     return torch.einsum("...hnmk,hk->...hnm", torch.tanh(Q.unsqueeze(-2) + K.unsqueeze(-3)), v)
+
+
+def cosine_scores(Q: Tensor, K: Tensor) -> Tensor:
+    """(..., h, N, M) the cosine of the angle between query and key, q·k / (‖q‖ ‖k‖), 0 for a vector of zeros. It is
+    between −1 and 1 at every width, so no key's exponential is more than e² times another's.
+
+    >>> cosine_scores(torch.tensor([[3.0, 0.0]]), torch.tensor([[5.0, 0.0], [0.0, 2.0], [-1.0, 0.0]])).tolist()
+    [[1.0, 0.0, -1.0]]
+    """
+    return F.normalize(Q, dim=-1) @ F.normalize(K, dim=-1).transpose(-1, -2)
 
 
 def random_score_weights(score: str, n_heads: int, d_k: int, seed: int, layer: int) -> Tensor | None:

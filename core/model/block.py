@@ -144,6 +144,8 @@ class Attention(nn.Module):
         K = attention.share_heads(K, config.n_heads)
         if score == "dot":
             return attention.dot_product_scores(Q, K, scale=settings.scale_scores, divisor=config.divisor)
+        if score == "cosine":
+            return attention.cosine_scores(Q, K)
         weights = self.W_S if score == "multiplicative" else self.v_S
         if score != config.score:
             weights = attention.random_score_weights(score, config.n_heads, config.d_k, settings.score_seed,

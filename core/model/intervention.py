@@ -11,7 +11,7 @@ SUBLAYER_ACTIONS = ("zero", "mean", "scale")
 SUBLAYERS = ("attention", "mlp")
 # what may stand in for the model's own
 REPLACEMENTS = {"mask": MASKS, "positions": ("none", "sinusoidal", "rotary", "alibi"), "norm": ("none", *NORMS),
-                "score": SCORES, "activation": ACTIVATIONS}
+                "score": ("cosine", *SCORES), "activation": ACTIVATIONS}
 
 
 @dataclass(frozen=True)
@@ -70,9 +70,10 @@ class Intervention:
     activation: one of config.ACTIVATIONS, whose curve stands in for the model's own in every feed-forward part; a
     gate stays a gate.
     scale_scores: whether q·k is divided by sqrt(d_k), instead of the model's own choice.
-    score: one of config.SCORES instead of the model's own. The dot product needs no weights; what the other two need,
-    W_S or v, the model has not learned: core.model.attention.random_score_weights draws it with `score_seed`, and
-    what the model then predicts makes no sense.
+    score: one of config.SCORES, or "cosine", instead of the model's own. The dot product and the cosine, which is not
+    divided, need no weights; what the other two need, W_S or v, the model has not learned:
+    core.model.attention.random_score_weights draws it with `score_seed`, and what the model then predicts makes no
+    sense.
     residual: False cuts the path around every sublayer.
     permutation: token i of the run is token permutation[i] of the prompt.
     """

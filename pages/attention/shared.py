@@ -25,7 +25,7 @@ SETTINGS = Settings("attention", {
     "scaling": Setting("off", options=("own", "off")),
     "mask": Setting("own", options=("own", "causal", "bidirectional", "sliding-window")),
     "width": Setting(4, low=1, high=64),          # keys under a sliding window
-    "score": Setting("own", options=("own", *SCORES)),
+    "score": Setting("own", options=("own", *SCORES, "cosine")),
     "seed": Setting(0, low=0, high=9),            # of the weights of a score function that the model has not learned
     "average_part": Setting("average", options=("average", "bend")),
     "bend_other": Setting(-1, low=-1),            # position of the second token; −1: the one that the head looks at

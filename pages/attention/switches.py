@@ -2,6 +2,7 @@
 next token.
 """
 import dataclasses
+import math
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from torch import Tensor
 
-from core.analysis import stream_and_heads
+from core.analysis import score_scaling, stream_and_heads
 from core.analysis.arrays import to_numpy
 from core.analysis.stream_and_heads import Effect
 from core.app.base.markdown import code, escaped
@@ -35,6 +36,7 @@ TRAINED = {"dot": "positions-learned", "multiplicative": "scores-multiplicative"
 SHOWN, SHOWN_PRESENT = 7, 4    # candidates in the paired bars
 CHART, CHART_PRESENT = 290, 265     # height of a chart in pixels
 SEEN_CHANGE = 0.05            # of a probability: what one sees in a bar
+UNDIVIDED = ("additive", "cosine")      # scores that no width makes larger, so nothing divides them
 OTHER = 3                     # the option of the question: another token leads
 ASKED_WINDOW = 4              # keys of the question's sliding window
 
@@ -43,7 +45,7 @@ def switched(run: Run) -> Intervention:
     """The settings of the switches that differ from the model's own."""
     config, mask, score = run.model.config, read("mask"), read("score")
     return Intervention(
-        scale_scores=(False if read("scaling") == "off" and config.scale_scores and score_of(run) != "additive"
+        scale_scores=(False if read("scaling") == "off" and config.scale_scores and score_of(run) not in UNDIVIDED
                       else None),
         mask=None if mask in ("own", own_mask(config)) and mask != "sliding-window" else mask,
         window=read("width") if mask == "sliding-window" else None,
@@ -62,7 +64,7 @@ def score_of(run: Run) -> str:
 
 def is_random(run: Run) -> bool:
     """Whether the score function of the switched pass needs weights that the model does not have, so random ones."""
-    return score_of(run) not in ("dot", run.model.config.score)
+    return score_of(run) not in ("dot", "cosine", run.model.config.score)
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
@@ -105,7 +107,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     before, after = (trace.logits[position] for trace in traces.values())
     effect = stream_and_heads.effect(before, after, k=SHOWN // 2)
     p, q = next_tokens(before), next_tokens(after)
-    title = _title(page, run, change, effect, p, q)
+    title = _title(page, run, change, effect, p, q) + _spread(page, traces)
     st.markdown(f"**{title}**")
     ids = figures.candidates(p, q, effect.token_ids[effect.before != effect.after].tolist(),
                              SHOWN_PRESENT if reader.present() else SHOWN)
@@ -115,7 +117,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     page.note(_note(page, run, change))
     return Reading(_lines(page, run, change, effect), question(page, run),
                    [attention.dot_product_scores, attention.multiplicative_scores, attention.additive_scores,
-                    attention.masked_softmax],
+                    attention.cosine_scores, attention.masked_softmax],
                    {"expected_tokens.csv" if run.is_encoder else "next_tokens.csv": lambda: compared,
                     "patterns.csv": lambda: _patterns_table(run, change)},
                    f".st-key-{PREFIX}switches_bars", title, trained_table(page, run),
@@ -128,7 +130,7 @@ def _silent(page: Lesson, run: Run, change: Intervention, traces: dict[str, Trac
     before, after = (trace.h_final.double() for trace in traces.values())
     moved = ((after - before).norm(dim=-1) / before.norm(dim=-1)).cpu().numpy()
     title = page.label("switches_title_silent", named=_names(page, change), token=code(run.tokens[position]),
-                       share=percent(float(moved[position])))
+                       share=percent(float(moved[position]))) + _spread(page, traces)
     st.markdown(f"**{title}**")
     with _patterns(page, run, change, traces):
         page.note(page.label("switches_silent"))
@@ -201,10 +203,10 @@ def _pattern(page: Lesson, block: BlockTrace, head: int, tokens: list[str], whic
 
 
 def trained_run(score: str, run: Run) -> Run | None:
-    """The same text under the small model that was trained with a score function; None where that model is not bundled
-    or the loaded model is an encoder.
+    """The same text under the small model that was trained with a score function; None where there is no such model,
+    it is not bundled, or the loaded model is an encoder.
     """
-    name = TRAINED[score]
+    name = TRAINED.get(score)
     return (read_text(cache.shared_model(name, run.device), run.text)
             if name in checkpoints.bundled_names() and not run.is_encoder else None)
 
@@ -251,6 +253,13 @@ def _title(page: Lesson, run: Run, change: Intervention, effect: Effect, p: np.n
                       second_after=percent(q[second]), kl=readable(effect.kl))
 
 
+def _spread(page: Lesson, traces: dict[str, Trace]) -> str:
+    """How evenly all heads spread their weights in both passes; "" where a query has no choice of keys."""
+    before, after = map(score_scaling.mean_entropy, traces.values())
+    return "" if math.isnan(before + after) else " " + page.label("switches_spread", before=readable(before),
+                                                                  after=readable(after))
+
+
 def _note(page: Lesson, run: Run, change: Intervention) -> str:
     sees_ahead = run.model.config.mask != "bidirectional" and change.mask == "bidirectional"
     key = (f"note_random_{score_of(run)}" if is_random(run) else "note_bidirectional" if sees_ahead
@@ -282,9 +291,11 @@ def _score_line(page: Lesson, run: Run, change: Intervention) -> tuple[str, str]
     divided = r" / \sqrt{d_k}" if config.scale_scores and change.scale_scores is None else ""
     divided = divided.replace(r"\sqrt{d_k}", latex_operand(config.score_divisor)) if config.score_divisor else divided
     bias = " + b_{ij}" if config.positions in ("alibi", "relative") else ""
-    formula = (product_latex(dataclasses.replace(config, score=score), "i", "j")
-               + (divided if score != "additive" else "") + bias)
-    return page.label("numbers_score_now"), rf"s_{{ij}} = {formula}"
+    product = product_latex(dataclasses.replace(config, score="dot" if score == "cosine" else score), "i", "j")
+    if score == "cosine":
+        product = rf"\cos(q_i, k_j) = \frac{{{product}}}{{\lVert q_i \rVert\, \lVert k_j \rVert}}"
+    return (page.label("numbers_score_now"),
+            rf"s_{{ij}} = {product + (divided if score not in UNDIVIDED else '') + bias}")
 
 
 def trained_table(page: Lesson, run: Run) -> pd.DataFrame | None:

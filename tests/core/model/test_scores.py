@@ -1,10 +1,16 @@
-"""Multiplicative and additive scores: by hand, by a loop, and the same by both roads through a model."""
+"""Multiplicative, additive and cosine scores: by hand, by a loop, and the same by both roads through a model."""
 import math
 
 import pytest
 import torch
 
-from core.model.attention import additive_scores, dot_product_scores, multiplicative_scores, random_score_weights
+from core.model.attention import (
+    additive_scores,
+    cosine_scores,
+    dot_product_scores,
+    multiplicative_scores,
+    random_score_weights,
+)
 from core.model.block import KVCache
 from core.model.config import NORM_PLACEMENTS, POSITIONS, ModelConfig
 from core.model.intervention import Intervention
@@ -34,6 +40,20 @@ def test_additive_by_hand():
     """
     q, k = torch.tensor([[[math.log(2), 0.0]]]), torch.tensor([[[0.0, math.log(3)]]])
     assert additive_scores(q, k, torch.tensor([[10.0, -5.0]])).item() == pytest.approx(2.0)
+
+
+def test_cosine_by_hand():
+    """q = (3, 4) and k = (5, 12) have the lengths 5 and 13: (15 + 48) / 65. Its length changes nothing, (−3, −4) points
+    the other way, and what has no direction gets 0.
+    """
+    q, keys = torch.tensor([[3.0, 4.0]]), torch.tensor([[5.0, 12.0], [50.0, 120.0], [-3.0, -4.0], [0.0, 0.0]])
+    assert cosine_scores(q, keys)[0].tolist() == pytest.approx([63 / 65, 63 / 65, -1, 0])
+
+
+def test_no_cosine_weighs_more_than_e_squared_times_another():
+    q, k = torch.randn(2, 1, 200, 32, generator=torch.Generator().manual_seed(7)) * 9
+    cosine, product = (torch.softmax(score(q, k), -1) for score in (cosine_scores, dot_product_scores))
+    assert (cosine.amax(-1) / cosine.amin(-1)).max() <= math.e ** 2 < (product.amax(-1) / product.amin(-1)).min()
 
 
 def test_every_score_equals_a_loop():
@@ -98,7 +118,7 @@ def test_the_score_is_learned(score, name):
 
 
 @pytest.mark.parametrize("own", ["dot", "multiplicative", "additive"])
-@pytest.mark.parametrize("score", ["dot", "multiplicative", "additive"])
+@pytest.mark.parametrize("score", ["dot", "multiplicative", "additive", "cosine"])
 def test_a_switched_score_is_that_of_plain_torch(own, score):
     """Every block's pattern from its own Q and K by hand, and the logits from the patterns; heads share
     keys and values.
@@ -110,6 +130,9 @@ def test_a_switched_score_is_that_of_plain_torch(own, score):
         K = block.K.repeat_interleave(2, dim=0)
         if score == "dot":
             scores = torch.einsum("hnk,hmk->hnm", block.Q, K) / 2                              # d_k = 4
+        elif score == "cosine":
+            scores = (torch.einsum("hnk,hmk->hnm", block.Q, K)
+                      / (block.Q.norm(dim=-1)[..., None] * K.norm(dim=-1)[:, None]))
         elif score == "multiplicative":
             W = weights.W_S if own == score else torch.randn(4, 4, 4, generator=generator) / 2
             scores = torch.einsum("hni,hij,hmj->hnm", block.Q, W, K) / 2
@@ -134,7 +157,7 @@ def test_another_seed_is_another_score_and_the_same_one_the_same():
                          for seed in (0, 0, 1))
     assert torch.equal(one, again) and not torch.equal(one, other)
     with pytest.raises(ValueError, match="score must be one of"):
-        Intervention(score="cosine")
+        Intervention(score="distance")
 
 
 def test_a_random_score_of_unit_queries_and_keys_has_the_spread_of_the_dot_product():

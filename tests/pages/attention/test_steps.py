@@ -17,10 +17,12 @@ from core.analysis.attention_steps import head_steps, simple_steps, tempered_wei
 from core.app.base import prose
 from core.app.compute import cache
 from core.components.lib.bytes import pack
-from core.figures.numbers import probability
+from core.figures.numbers import probability, readable
 from core.model import checkpoints
 from core.model.config import ModelConfig
+from core.model.intervention import Intervention
 from core.model.norms import Norm
+from core.model.trace import Trace
 from core.model.transformer import Transformer
 from pages.attention import steps, switches, weights_route
 from pages.attention.averages import plane_of
@@ -370,6 +372,35 @@ def test_a_window_as_wide_as_the_text_changes_nothing_and_a_trained_model_speaks
     assert any(loaded().name in c.value and "random" in c.value for c in at.caption)
 
 
+def share_of_entropy(trace: Trace) -> float:
+    """Mean over all heads and queries that have a choice of −Σ α ln α by the ln of their keys; causal, query by query.
+    """
+    shares = [-(row * row.log()).sum(-1) / math.log(i + 1) for block in trace.blocks
+              for i in range(1, len(trace.token_ids)) for row in [block.pattern[:, i, :i + 1].double()]]
+    return float(torch.cat(shares).mean())
+
+
+def test_with_a_cosine_the_weights_are_almost_even_and_no_width_divides_it():
+    model, ids = loaded().model, ids_of()
+    at = opened({"view": "switches", "score": "cosine"})
+    plain, switched = model(ids), model(ids, Intervention(score="cosine"))
+    title = next(m.value for m in at.markdown if m.value.startswith("**Switched"))
+    assert "√" not in title and f"KL = {readable(kl(plain.logits[-1], switched.logits[-1]))} nats" in title
+    before, after = map(share_of_entropy, (plain, switched))
+    assert f"Entropy of the weights: {readable(before)} → {readable(after)} of its" in title
+    assert before < 0.7 < 0.99 < after
+    block = switched.blocks[2]
+    cosines = torch.nn.functional.cosine_similarity(block.Q[:, :, None], block.K[:, None], dim=-1)
+    assert torch.allclose(block.scores, cosines, atol=1e-5)
+    assert any(r"\lVert q_i \rVert" in latex and r"\sqrt" not in latex for latex in formulas(at))
+    assert all("random" not in caption.value for caption in at.caption)
+
+
+def test_one_token_has_no_choice_to_spread():
+    at = opened({"view": "switches", "score": "cosine"}, prompt="")
+    assert not any("Entropy of the weights" in m.value for m in at.markdown if m.value.startswith("**Switched"))
+
+
 # ---- check yourself --------------------------------------------------------------------------------------------------
 
 
@@ -395,7 +426,6 @@ def test_question_which_key_the_query_before_looks_at(layer, head, position):
 def test_question_which_switch_changes_least():
     model, ids = loaded().model, ids_of()
     n, before = len(ids), model(ids).logits[-1]
-    from core.model.intervention import Intervention
     everything = tuple(tuple(True for _ in range(n)) for _ in range(n))
     near = tuple(tuple(0 <= i - j < 4 for j in range(n)) for i in range(n))
     found = {"bidirectional": kl(before, model(ids, Intervention(allowed=everything)).logits[-1]),
