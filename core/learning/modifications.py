@@ -21,7 +21,7 @@ FILE = DATA / "modification_runs.json"
 TASK, STEPS, WARMUP, POWER = "sorting", 150, 50, -2.5
 BASELINE, N_BASELINE, N_SEEDS = "baseline", 8, 4
 GATED = 85              # the width of a gated feed-forward part that has about as many weights as 4d = 128 without
-# the baseline: two pre-norm blocks with LayerNorm, GELU, learned positions, tied embeddings and biases
+# the baseline: two pre-norm blocks of two heads with LayerNorm, GELU, learned positions, tied embeddings and biases
 VARIANTS = {
     BASELINE: Variant(),
     "relu": Variant((("activation", "relu"),)), "swish": Variant((("activation", "swish"),)),
@@ -34,7 +34,8 @@ VARIANTS = {
     "relative": Variant((("positions", "relative"), ("relative_max_distance", 16))),
     "untied": Variant((("tied_embeddings", False),)), "shared": Variant(shared=True),
     "deeper": Variant((("n_layers", 4), ("d_model", 24), ("d_ff", 80))),
-    "one_key": Variant((("n_kv_heads", 1),)),
+    "one_key": Variant((("n_kv_heads", 1),)), "one_head": Variant((("n_heads", 1),)),
+    "eight_heads": Variant((("n_heads", 8),)),
 }
 
 

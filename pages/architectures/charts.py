@@ -181,7 +181,9 @@ def seeds(rows: pd.DataFrame, means: Mapping[str, float], band: tuple[float, flo
     their means. titles: of the axis, and the band's name.
     """
     order = [first, *sorted((name for name in means if name != first), key=means.get)]
-    y = alt.Y("variant:N", title=None, sort=order, axis=alt.Axis(grid=True, labelLimit=260, domain=False))
+    type_size = min(12 * scale, (height - 50 * scale) / len(order))          # one line of type to a row
+    y = alt.Y("variant:N", title=None, sort=order,
+              axis=alt.Axis(grid=True, labelLimit=260, labelFontSize=type_size, domain=False))
     x = alt.X("loss:Q", title=titles[0], scale=alt.Scale(zero=False, padding=14), axis=alt.Axis(grid=False))
     strip = alt.Chart(pd.DataFrame([(*band, titles[1])], columns=["low", "high", "name"]))
     area = strip.mark_rect(color=colour("kept", theme), opacity=0.14).encode(x=alt.X("low:Q", title=titles[0]),

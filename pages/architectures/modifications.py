@@ -11,7 +11,7 @@ from core.learning.variants import Trial, Variant
 from pages.architectures import charts as figures
 from pages.architectures.shared import PREFIX, attached, read, show
 
-CHART, PRESENT_CHART = 375, 326      # px
+CHART, PRESENT_CHART = 375, 344      # px
 WIDE = 2.0                           # standard deviations of the baseline's band, on either side
 OWN = f"{PREFIX}own_trials"          # of the session: variant -> the losses of the seeds that the reader has trained
 FIRST_OWN = 100                      # the first seed of those

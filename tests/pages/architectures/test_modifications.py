@@ -34,7 +34,7 @@ def test_every_variant_was_trained_with_several_seeds():
                and len(set(losses)) == len(losses) for name, losses in RUNS.items())
 
 
-@pytest.mark.parametrize("variant", ["baseline", "swiglu"])
+@pytest.mark.parametrize("variant", ["baseline", "swiglu", "one_head", "eight_heads"])
 def test_a_recorded_loss_is_that_of_a_real_run(variant: str):
     *_, (_, loss) = modifications.trial(variant, 0).run(modifications.STEPS, modifications.STEPS)
     assert loss == pytest.approx(RUNS[variant][0], rel=0.05)
@@ -48,6 +48,7 @@ def test_a_variant_changes_one_thing_and_keeps_about_as_many_weights():
     assert modifications.parameters(BASELINE) == whole
     assert modifications.parameters("untied") == whole + tokens * d
     assert modifications.parameters("shared") == whole - block
+    assert modifications.parameters("one_head") == whole
     assert modifications.parameters("rotary") == whole - places * d
     for name in ("relu", "swish", "geglu", "swiglu", "rmsnorm", "post", "sandwich", "deeper", "alibi"):
         assert modifications.parameters(name) == pytest.approx(whole, rel=0.06), name
@@ -58,7 +59,14 @@ def test_the_title_counts_what_lies_outside_the_band():
     others = [mean for name, mean in MEANS.items() if name != BASELINE]
     better, worse = sum(mean < LOW for mean in others), sum(mean > HIGH for mean in others)
     assert f"Of {len(others)} modifications, {len(others) - better - worse} stay" in title
-    assert f"{better} are better" in title and f"{worse} are worse" in title
+    assert f"better than that: {better}, worse: {worse}." in title
+
+
+def test_eight_heads_end_lower_than_one_of_the_same_width_and_weights():
+    one, eight = (modifications.trial(name, 0).model.config for name in ("one_head", "eight_heads"))
+    assert (one.n_heads, one.d_k, eight.n_heads, eight.d_k) == (1, 32, 8, 4)
+    assert modifications.parameters("one_head") == modifications.parameters("eight_heads")
+    assert max(RUNS["eight_heads"]) < min(RUNS["one_head"]) and MEANS["eight_heads"] < LOW < MEANS["one_head"] < HIGH
 
 
 @pytest.mark.parametrize("variant", ["swiglu", "shared", "baseline"])
