@@ -112,13 +112,14 @@ def _mean(per_draw: np.ndarray) -> Estimate:
 @dataclass(frozen=True)
 class HeadScaling:
     """The heads of one layer on a prompt, (h,) float64 each: the variance of q·k over all pairs that the mask allows,
-    and the mean entropy share of the weights, with and without the division, over the queries that see at least two
-    keys; NaN where no query does.
+    and the mean entropy share of the weights, with and without the division and divided by √d, the root of the
+    model's width, over the queries that see at least two keys; NaN where no query does.
     """
 
     variance: np.ndarray
     entropy_scaled: np.ndarray
     entropy_unscaled: np.ndarray
+    entropy_by_width: np.ndarray
 
 
 def head_products(block: BlockTrace, config: ModelConfig) -> Tensor:
@@ -145,7 +146,7 @@ def head_scaling(block: BlockTrace, config: ModelConfig) -> HeadScaling:
         return pattern_entropy(weights, allowed).numpy()
 
     variance = raw[:, allowed].var(-1, unbiased=False).numpy()
-    return HeadScaling(variance, entropy(raw / root), entropy(raw))
+    return HeadScaling(variance, *map(entropy, (raw / root, raw, raw / math.sqrt(config.d_model))))
 
 
 def pattern_entropy(pattern: Tensor, allowed: Tensor) -> Tensor:

@@ -22,7 +22,8 @@ from pages.attention.shared import PREFIX, choice, keep, own_seed, read
 PICTURE = f"{PREFIX}scaling_picture"      # not the key of a setting
 KINDS = ("scaled", "unscaled")
 HALF = 0.5                                # of the weight
-HEAD_MEASURES = ("variance", "entropy_scaled", "entropy_unscaled")      # of a HeadScaling
+# of a HeadScaling; the picture shows the first three
+HEAD_MEASURES = ("variance", "entropy_scaled", "entropy_unscaled", "entropy_by_width")
 # Variance, softmax, entropy and gradient of scores by the width d_k, with and without ÷ √d_k, under one slider.
 _picture = token_view("attention_scaling", __file__)
 
@@ -93,7 +94,7 @@ def heads_of(run: Run) -> tuple[HeadScaling, ...]:
     return cache.result(run.key("attention scaling of heads"),
                         lambda: tuple(score_scaling.head_scaling(block, run.model.config)
                                       for block in run.trace.blocks),
-                        lambda value: 200 + sum(3 * each.variance.nbytes for each in value))
+                        lambda value: 200 + sum(4 * each.variance.nbytes for each in value))
 
 
 def message(page: Lesson, run: Run, results: Experiment, heads: tuple[HeadScaling, ...], at: int) -> dict:
@@ -121,16 +122,18 @@ def _estimate(estimate: Estimate) -> dict[str, list[float]]:
 
 
 def _model_says(page: Lesson, run: Run, heads: tuple[HeadScaling, ...]) -> str:
-    """The picked head's numbers in one sentence."""
+    """The picked head's numbers, also as they were if the root of the model's width divided its scores."""
     chosen = selection(run)
     if not heads:
         return page.label("scaling_additive", model=escaped(run.title))
     if len(run.token_ids) < 2:
         return page.label("scaling_short")
     measures = {name: readable(getattr(heads[chosen.layer], measure)[chosen.head])
-                for name, measure in zip(("variance", *KINDS), HEAD_MEASURES)}
-    return page.label("line_scaling_model", head=head_name(chosen.layer, chosen.head), d=run.model.config.d_k,
-                      **measures)
+                for name, measure in zip(("variance", *KINDS, "wide"), HEAD_MEASURES)}
+    config = run.model.config
+    said = page.label("line_scaling_model", head=head_name(chosen.layer, chosen.head), d=config.d_k, **measures)
+    return said + (" " + page.label("line_scaling_width", d=config.d_model, **measures)
+                   if config.d_model != config.d_k else "")
 
 
 def table(results: Experiment) -> pd.DataFrame:

@@ -34,7 +34,7 @@ from pages.attention.shared import PREFIX, listed, numbered, own_seed, read, sho
 # three models that differ in the score alone
 TRAINED = {"dot": "positions-learned", "multiplicative": "scores-multiplicative", "additive": "scores-additive"}
 SHOWN, SHOWN_PRESENT = 7, 4    # candidates in the paired bars
-CHART, CHART_PRESENT = 290, 265     # height of a chart in pixels
+CHART, CHART_PRESENT = 290, 248     # height of a chart in pixels
 SEEN_CHANGE = 0.05            # of a probability: what one sees in a bar
 UNDIVIDED = ("additive", "cosine")      # scores that no width makes larger, so nothing divides them
 OTHER = 3                     # the option of the question: another token leads
@@ -197,7 +197,7 @@ def _pattern(page: Lesson, block: BlockTrace, head: int, tokens: list[str], whic
              | {key: page.label(f"pattern_{key}") for key in ("masked", "key_axis", "query_axis", "keys_help")})
     values = block.pattern[head].detach().float().cpu().numpy()
     attention_view(values, block.allowed.cpu().numpy(), tokens, key=f"{PREFIX}pattern_{which}", text=words, label=which,
-                   picked=(query, int(values[query].argmax())), height=(200 if reader.present() else 230, 340),
+                   picked=(query, int(values[query].argmax())), height=(183 if reader.present() else 230, 340),
                    foot=20 if reader.present() else 0, scale=reader.scale(), theme=reader.theme(),
                    on_pick=lambda row, _key: reader.select(position=row) if which != "trained" else None)
 
@@ -256,13 +256,14 @@ def _title(page: Lesson, run: Run, change: Intervention, effect: Effect, p: np.n
 def _spread(page: Lesson, traces: dict[str, Trace]) -> str:
     """How evenly all heads spread their weights in both passes; "" where a query has no choice of keys."""
     before, after = map(score_scaling.mean_entropy, traces.values())
-    return "" if math.isnan(before + after) else " " + page.label("switches_spread", before=readable(before),
-                                                                  after=readable(after))
+    return "" if math.isnan(before + after) else ". " + page.label("switches_spread", before=readable(before),
+                                                                   after=readable(after))
 
 
 def _note(page: Lesson, run: Run, change: Intervention) -> str:
     sees_ahead = run.model.config.mask != "bidirectional" and change.mask == "bidirectional"
-    key = (f"note_random_{score_of(run)}" if is_random(run) else "note_bidirectional" if sees_ahead
+    key = (f"note_random_{score_of(run)}" if is_random(run) else "note_cosine" if change.score == "cosine"
+           else "note_bidirectional" if sees_ahead
            else "note_untrained" if change != Intervention() else "note_nothing")
     return page.label(key, model=escaped(run.title), seed=read("seed"))
 

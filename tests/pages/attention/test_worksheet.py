@@ -17,7 +17,9 @@ from core.analysis import score_scaling, symmetries
 from core.app.base import prose
 from core.app.compute import cache
 from core.app.frame.lesson import Lesson
-from core.app.state.run import Run, read
+from core.app.state import prompts
+from core.app.state.run import Run, read, telling
+from core.figures.numbers import readable
 from core.model.config import ModelConfig
 from core.model.transformer import Transformer
 from core.sheets import attention_by_hand
@@ -264,10 +266,18 @@ def test_the_models_own_heads_are_measured(model: str):
     pattern = block.pattern[head].double().numpy()
     shares = [-sum(p * math.log(p) for p in pattern[i, :i + 1] if p > 0) / math.log(i + 1) for i in range(1, len(Q))]
     assert found.entropy_scaled[head] == pytest.approx(np.mean(shares), rel=1e-4)
-    unscaled = block.scores[head].double().numpy() + (Q @ K.T) * (1 - 1 / math.sqrt(config.d_k))
-    rows = [score_scaling.softmax(unscaled[i, :i + 1]) for i in range(1, len(Q))]
-    assert found.entropy_unscaled[head] == pytest.approx(np.mean([score_scaling.entropy_share(p) for p in rows]),
-                                                         rel=1e-4)
+    for entropy, divisor in ((found.entropy_unscaled, 1), (found.entropy_by_width, math.sqrt(config.d_model))):
+        scores = block.scores[head].double().numpy() + (Q @ K.T) * (1 / divisor - 1 / math.sqrt(config.d_k))
+        rows = [score_scaling.softmax(scores[i, :i + 1]) for i in range(1, len(Q))]
+        assert entropy[head] == pytest.approx(np.mean([score_scaling.entropy_share(p) for p in rows]), rel=1e-4)
+
+
+def test_the_root_of_the_width_is_told_beside_that_of_a_heads_width():
+    at, found = open_at(attention_view="scaling"), scaling_view.heads_of(run_of(prompts.default_prompt()))
+    layer, head = telling(run_of(prompts.default_prompt()))
+    [said] = [m.value for m in at.markdown if "√256" in m.value]
+    assert "dₖ = 32" in said and f"By √D = √256: {readable(found[layer].entropy_by_width[head])}." in said
+    assert found[layer].entropy_by_width[head] > found[layer].entropy_scaled[head]
 
 
 def test_the_slider_stands_where_the_address_says_and_the_formulas_hold():
