@@ -203,6 +203,23 @@ def _fed(weights: Block, read: Tensor) -> dict[str, Tensor]:
     return {name: torch.cat([fed[name] for fed in each]) for name in each[0]}
 
 
+@dataclass(frozen=True)
+class WithReLU:
+    """What ReLU in the place of the activation's curve would make of one token's neurons: how many of them 0, and the
+    feed-forward part's output different by which share of its length. A gate stays a gate.
+    """
+
+    zeros: int
+    share: float
+
+
+def with_relu(weights: Block, read: Tensor) -> WithReLU:
+    """ReLU in a block of neurons, for the vector (d,) that its feed-forward part reads."""
+    own, other = (weights.feed_forward(read[None], activation) for activation in (None, "relu"))
+    apart = (other["mlp_out"] - own["mlp_out"]).norm() / own["mlp_out"].norm()
+    return WithReLU(int((other["mlp_post"] == 0).sum()), float(apart))
+
+
 def rewired(model: Transformer, placement: str) -> Transformer:
     """A model of the very same weights whose norms stand at `placement`, "pre" or "post"; for one that
     `can_be_rewired`. A final norm that the model does not have begins with gain 1. It was not trained like this: what

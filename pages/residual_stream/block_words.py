@@ -1,7 +1,8 @@
 """How the wiring of a block is written: its formula, the names of its rows, and what the pointer says of each."""
 from core.analysis import one_block
 from core.app.frame import Lesson
-from core.figures.numbers import readable
+from core.figures.numbers import percent, readable
+from core.model.activation import GATE_CURVES
 from core.model.config import ModelConfig
 from core.model.transformer import Transformer
 
@@ -66,7 +67,8 @@ def names(page: Lesson, model: Transformer, layer: int) -> list[str]:
         found.append(page.label(
             f"block_row_{label}", of=symbol or "…", norm=norm + number, plus="+ " * _is_summed(name, rows),
             added=_added(config, rows, name, norm), total=_total(model, rows, of, norm),
-            memory=page.label("block_memory"), hidden=page.label(f"block_hidden{form(config)}", z=symbol or "z"),
+            memory=page.label("block_memory"),
+            hidden=page.label(f"block_hidden{form(config)}", z=symbol or "z", act=curve(page, config)),
             k=config.n_active_experts, n=config.n_experts))
     return found
 
@@ -94,6 +96,24 @@ def _is_summed(name: str, rows: dict[str, tuple[str, ...]]) -> bool:
 def form(config: ModelConfig) -> str:
     """How the labels of a feed-forward part end: whether it is gated, and whether it has no biases."""
     return ("_gated" if config.gated else "") + ("" if config.mlp_bias else "_bare")
+
+
+def curve(page: Lesson, config: ModelConfig) -> str:
+    """The name of the activation's curve, of a gated one that of its gate, in whichever form it is computed."""
+    return page.label(f"curve_{_plain(GATE_CURVES.get(config.activation, config.activation))}")
+
+
+def _plain(activation: str) -> str:
+    return activation.removesuffix("_tanh").removesuffix("_clamped")
+
+
+def relu_note(page: Lesson, config: ModelConfig, found: one_block.WithReLU) -> str:
+    """What ReLU would change of a token's neurons, after the name of a gated activation; of a model that has ReLU, what
+    it does.
+    """
+    named = f"{page.label(f'block_gated_{_plain(config.activation)}')}. " if config.gated else ""
+    label = "block_is_relu" if config.activation == "relu" else "block_relu"
+    return named + page.label(label, zeros=found.zeros, share=percent(found.share))
 
 
 def readings(model: Transformer, layer: int) -> list[str]:

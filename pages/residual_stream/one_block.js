@@ -1,9 +1,9 @@
 // header: tokens [text], one or two; rows [{name, shape, kind, of [index], read, lengths [text], changed (text, or
-// "")}] of a block from what enters to what leaves, each computed of the rows `of`; read: the label, less its read_,
-// that says the row's number under the pointer, or ""; reads_memory: whether an encoder's vectors enter it from the
-// side; widths [n], the numbers of each row. Array values: row by row, and in it token by token. All strips are as wide
-// as the vectors of the stream; the hidden row takes as many lines of it as it needs. The pointer reads one dimension
-// of all rows.
+// ""), note (text under its name, or "")}] of a block from what enters to what leaves, each computed of the rows `of`;
+// read: the label, less its read_, that says the row's number under the pointer, or ""; reads_memory: whether an
+// encoder's vectors enter it from the side; widths [n], the numbers of each row. Array values: row by row, and in it
+// token by token. All strips are as wide as the vectors of the stream; the hidden row takes as many lines of it as it
+// needs. The pointer reads one dimension of all rows.
 import { matrixPicture } from "../../core/components/lib/canvas.js";
 import { draw, fill, make, marked } from "../../core/components/lib/dom.js";
 import { byKeys } from "../../core/components/lib/keys.js";
@@ -54,6 +54,7 @@ class OneBlock {
       const node = make("div", `row ${row.kind}`, place), part = make("div", "part", node);
       marked(make("span", "name", part), row.name);
       make("span", "shape", part, row.shape);
+      if (row.note) make("span", "note", part, row.note);
       row.lengths.forEach((length, column) => {
         const n = this.widths[index], values = this.values.subarray(from, from + n);
         this.cell(node, values, fill(text.length, { length }), column ? "" : row.changed);

@@ -199,13 +199,21 @@ def _controls(page: Lesson, run: Run) -> Scene:
 
 def _rows(page: Lesson, scene: Scene, rows: tuple[one_block.Row, ...], changes: list[float]) -> list[dict]:
     """What the picture is told of each row; `of` are the rows that it is computed of, by their places."""
-    place = {row.name: index for index, row in enumerate(rows)}
+    place, note = {row.name: index for index, row in enumerate(rows)}, _relu(page, scene, rows)
     words = zip(block_words.names(page, scene.model, scene.layer), block_words.readings(scene.model, scene.layer))
     return [{"name": name, "shape": page.label("block_shape", n=row.values.shape[-1]), "kind": row.name,
              "of": [place[each] for each in row.of], "read": reading, "changed": change,
-             "reads_memory": row.name == "cross",
+             "reads_memory": row.name == "cross", "note": note if row.name == "hidden" else "",
              "lengths": [readable(float(row.values[i].norm())) for i in scene.shown]}
             for row, (name, reading), change in zip(rows, words, _changed(page, changes) or [""] * len(rows))]
+
+
+def _relu(page: Lesson, scene: Scene, rows: tuple[one_block.Row, ...]) -> str:
+    """What ReLU would change of the token's neurons; "" in a block that has none."""
+    of_token = {row.name: row.values[scene.position] for row in rows}
+    read = next((row.of[-1] for row in rows if row.name == "hidden"), None)
+    return "" if read is None else block_words.relu_note(
+        page, scene.model.config, one_block.with_relu(scene.model.blocks[scene.layer], of_token[read]))
 
 
 def _title(page: Lesson, scene: Scene, rows: tuple[one_block.Row, ...], changes: list[float]) -> str:
@@ -296,7 +304,7 @@ def _neurons(page: Lesson, scene: Scene, hidden: Tensor) -> list[tuple[str, str]
     largest = products.abs().topk(min(TERMS, len(products))).indices.tolist()
     rest = float(products.sum()) - float(products[largest].sum())
     return [(page.label(f"numbers_block_ffn{block_words.form(config)}", d=config.d_model, d_ff=len(hidden)),
-             _whole(page.label("block_act"), config.gated, not bare)),
+             _whole(block_words.curve(page, config), config.gated, not bare)),
             (page.label("numbers_block_out_bare" if bare else "numbers_block_out", n=len(largest)),
              r"\operatorname{FFN}(z)_0 = " + " + ".join(f"({latex_number(float(products[k]))})" for k in largest)
              + rf" + ({latex_number(rest)}){'' if bare else f' + ({latex_number(shift)})'} = "

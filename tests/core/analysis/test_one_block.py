@@ -315,3 +315,20 @@ def test_a_token_exchanged_in_a_decoder_changes_its_own_rows_alone(crossing, bef
     assert changed == {name: [1] * (place >= from_here) for place, name in enumerate(names)}
     for row in other[from_here + 1:]:                   # as the other token's own
         assert torch.allclose(row.values[1], row.values[3], **EXACT), row.name
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu", "swiglu"])
+def test_relu_in_the_place_of_the_curve_is_that_of_plain_numpy(activation: str):
+    """The neurons below 0 are counted from the weights; a gate goes on multiplying the second projection."""
+    model, trace = run(activation=activation)
+    model.requires_grad_(False)
+    weights, block = model.blocks[LAYER], trace.blocks[LAYER]
+    read = weights.read_by_feed_forward(block, model.config.norm)[-1]
+    found = one_block.with_relu(weights, read)
+    z, up = block.mlp_pre[-1].numpy(), (read @ weights.W_1 + weights.b_1).numpy()
+    post = np.maximum(z, 0) * (up if model.config.gated else 1)
+    out = post @ weights.W_2.numpy() + weights.b_2.numpy()
+    own = block.mlp_out[-1].numpy()
+    assert found.zeros == (z <= 0).sum() > 0
+    assert found.share == pytest.approx(np.linalg.norm(out - own) / np.linalg.norm(own), abs=1e-6)
+    assert (found.share < 1e-6) is (activation == "relu")

@@ -17,11 +17,12 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize("name, norm, whole, inner", [
-    ("llama-shaped", "RMSNorm", r"\big(\operatorname{act}(z W_\mathrm{gate}) \odot (z W_1)\big)\, W_2",
-     "act(z W_{gate}) · z W_{1}"),
-    ("gpt2-shaped", "LayerNorm", r"\operatorname{act}(z W_1 + b_1)\, W_2 + b_2", "act(z W_{1} + b_{1})")])
-def test_a_block_is_written_as_the_model_has_it(name: str, norm: str, whole: str, inner: str):
+@pytest.mark.parametrize("name, norm, whole, inner, note", [
+    ("llama-shaped", "RMSNorm", r"\big(\operatorname{Swish}(z W_\mathrm{gate}) \odot (z W_1)\big)\, W_2",
+     "Swish(z W_{gate}) · z W_{1}", "SwiGLU. ReLU: "),
+    ("gpt2-shaped", "LayerNorm", r"\operatorname{GELU}(z W_1 + b_1)\, W_2 + b_2", "GELU(z W_{1} + b_{1})", "ReLU: ")])
+def test_a_block_is_written_as_the_model_has_it(name: str, norm: str, whole: str, inner: str,
+                                                     note: str):
     at = opened("residual_stream", {"view": "block"}, model=f"folder:{name}", prompt="the cat sat on the mat")
     assert any(rf"O = X + \operatorname{{SelfAttention}}(\operatorname{{{norm}}}(X))" in one.value
                for one in at.markdown if one.value.startswith("$O"))
@@ -30,7 +31,9 @@ def test_a_block_is_written_as_the_model_has_it(name: str, norm: str, whole: str
     out = next(one for one in latex if one.startswith(r"\operatorname{FFN}(z)_0"))
     *terms, total = numbers_in(out)
     assert sum(terms) == pytest.approx(total, abs=3e-4)
-    assert inner in [row["name"] for row in given(at, "residual_block")["rows"]]
+    rows = given(at, "residual_block")["rows"]
+    assert inner in [row["name"] for row in rows]
+    assert [row["note"].partition("ReLU")[0] + "ReLU: " for row in rows if row["note"]] == [note]
 
 
 @pytest.mark.parametrize("name, line", [

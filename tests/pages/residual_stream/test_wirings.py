@@ -41,7 +41,7 @@ FORMULAS = {
     "experts": "O = X + A(N(X)) | H = O + F(N(O))",
     "experts in a sandwich": "O = X + N(A(N(X))) | H = O + N(F(N(O)))",
 }
-ACT = "act({z} W_{1} + b_{1})"
+ACT = "GELU({z} W_{1} + b_{1})"
 # of each wiring the names of its rows, where N stands for LayerNorm and ACT for the neurons of z
 NAMES = {
     "pre": "X, what enters|N(X)|+ SelfAttention(…)|O = X + attention|N(O)|ACT|+ FFN(…)|H = O + FFN",
