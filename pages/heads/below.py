@@ -12,6 +12,7 @@ from core.figures import heads as figures
 from core.figures.heads import head_name, product_latex, scaled_latex
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability, readable
 from core.model import attention
+from core.model.block import Attention
 from core.model.config import ModelConfig
 from core.model.trace import BlockTrace
 from pages.heads import panel_numbers
@@ -26,8 +27,8 @@ TERMS = 3          # of the dot product that are written out; the rest are in th
 def reading(page: Lesson, run: Run) -> Reading:
     """What the wall shows of the picked head, query and key."""
     pair, patterns = picked_pair(run), patterns_of(run)
-    functions = [attention.dot_product_scores, attention.masked_softmax, BlockTrace.head_contribution.fget,
-                 stream_and_heads.previous_token_score,
+    functions = [Attention.attend_traced, Attention.write, attention.dot_product_scores, attention.masked_softmax,
+                 BlockTrace.head_contribution.fget, stream_and_heads.previous_token_score,
                  stream_and_heads.next_token_score if run.is_encoder else stream_and_heads.induction_score,
                  stream_and_heads.rollout]
     data = {"heads.csv": lambda: figures.statistics_table(patterns.measures),

@@ -3,7 +3,7 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from core.analysis import stream_and_heads
+from core.analysis import one_block, score_scaling, stream_and_heads
 from core.app.base import prose, tables
 from core.app.compute import cache
 from core.app.state.dice import Dice
@@ -86,6 +86,26 @@ def test_what_was_left_out_is_not_known_and_is_once_there_is_room():
     kite = cut.tokenizer.encode(" kite")[0]
     ranks = [int((there.trace.logits[-1] > there.trace.logits[-1][kite]).sum()) for there in (cut, whole)]
     assert ranks[0] >= 10 and ranks[1] == 0 and probability(whole, " kite") > 0.7
+
+
+@shows("C44")
+def test_a_cosine_spreads_the_weights_and_breaks_the_prediction():
+    assert PLACES["C44"]["attention_score"] == "cosine" and PLACES["C44"]["attention_scaling"] == "own"
+    there, switched = opening(), opening().trace_with(Intervention(score="cosine"))
+    assert score_scaling.mean_entropy(there.trace) < 0.7 and score_scaling.mean_entropy(switched) > 0.99
+    before, after = there.trace.logits[-1], switched.logits[-1]
+    assert stream_and_heads.effect(before, after).kl > 3 and before.argmax() != after.argmax()
+
+
+@shows("B14")
+def test_gelu_keeps_what_relu_would_make_zero():
+    there = run(PLACES["B14"]["prompt"])
+    assert there.model.config.activation == "gelu"
+    block, weights = there.trace.blocks[-2], there.model.blocks[-2]          # the view opens on the last but one
+    read = weights.read_by_feed_forward(block, there.model.config.norm)[-1]
+    found = one_block.with_relu(weights, read)
+    assert weights.W_1.shape == (256, 1024) and (block.mlp_post[-1] != 0).all()
+    assert found.zeros == int((block.mlp_pre[-1] <= 0).sum()) > 900 and 0.3 < found.share < 0.5
 
 
 @shows("A2")

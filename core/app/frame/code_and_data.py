@@ -12,11 +12,14 @@ import streamlit as st
 from core.app.base.markdown import unmarked
 from core.app.base.prose import TextFile
 from core.app.frame.guard import fragment
+from core.app.state import address
 from core.components.picture_download import picture_download
 
 if TYPE_CHECKING:
     import pandas as pd
 
+FUNCTION = "code_"          # the key of a function's source begins with it
+LED = "code_led_to"         # of the session: when the link was followed for which a drawer of code was opened last
 _FORMULA = re.compile(r"[=+\-@\t\r](?![\d.]+(e[+-]?\d+)?$).")      # more than the sign alone, and no number
 
 
@@ -26,6 +29,7 @@ def draw(lesson: str, title: str, functions: Sequence[Callable], data: Mapping[s
     """The twin as a sentence, the functions' source in a drawer, each table in a drawer and as CSV, the picture as
     PNG, SVG and HTML.
 
+    The link of an idea opens the drawer on a function whose class, as `.st-key-code_Block-forward`, is its element.
     A drawer is filled when it is opened, and a table made when a drawer or a download asks for it: the browser goes
     over everything that is on the page at every change, in a closed drawer too.
     """
@@ -33,10 +37,15 @@ def draw(lesson: str, title: str, functions: Sequence[Callable], data: Mapping[s
         st.markdown(f"## {words.label('code')}")
         with st.container(key="lesson_twin"):
             st.markdown(twin)
-        with st.expander(words.label("code_intro"), key=f"{lesson}_source_open", on_change="rerun") as drawer:
+        opens = f"{lesson}_source_open"
+        if _is_led_to():
+            st.session_state[opens] = True
+        with st.expander(words.label("code_intro"), key=opens, on_change="rerun") as drawer:
             if drawer.open:
-                # what scrolls to the side, Streamlit lets no key reach
-                st.code("\n\n".join(source(function) for function in functions), language="python", wrap_lines=True)
+                for function in functions:
+                    with st.container(key=FUNCTION + function.__qualname__):
+                        # what scrolls to the side, Streamlit lets no key reach
+                        st.code(source(function), language="python", wrap_lines=True)
         with st.container(key="lesson_downloads", horizontal=True, vertical_alignment="center"):
             picture_download(picture, name=f"transformer-{lesson}", title=title, twin=unmarked(twin),
                              missing=words.label("picture_missing"), key=f"{lesson}_picture")
@@ -48,6 +57,15 @@ def draw(lesson: str, title: str, functions: Sequence[Callable], data: Mapping[s
                 for name, table in data.items():
                     st.caption(name)
                     st.dataframe(table(), hide_index=True)
+
+
+def _is_led_to() -> bool:
+    """Whether a link to a function was followed for which no drawer has been opened yet."""
+    element, at = address.followed_element() or ("", "")
+    is_new = element.startswith(f".st-key-{FUNCTION}") and st.session_state.get(LED) != at
+    if is_new:
+        st.session_state[LED] = at
+    return is_new
 
 
 def as_csv(table: pd.DataFrame) -> str:

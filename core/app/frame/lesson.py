@@ -173,14 +173,14 @@ class Lesson:
 
     def code(self, functions: Sequence[Callable], data: Mapping[str, Callable[[], pd.DataFrame]], picture: str,
              twin: str) -> None:
-        """The code, the downloads and the picture's text twin.
+        """The code, the downloads and the picture's text twin; in present mode only where an idea led to the code.
 
         functions: their source is shown as it ran. data: file name -> what makes the table (without any call to
         Streamlit), each a CSV and a table on the page.
         picture: CSS selector of the chart or canvas (also inside components). twin: the picture as one computed
         sentence of Markdown.
         """
-        if not reader.present():
+        if not reader.leaves_out(code_and_data.FUNCTION):
             code_and_data.draw(self.id, self.words.section("title"), functions, data, picture, twin, self.frame_words)
 
     def pins(self, summary: dict[str, str]) -> None:

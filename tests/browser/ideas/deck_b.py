@@ -22,6 +22,10 @@ def the_inner_row_is_four_times_as_wide(page: Page) -> None:
     height, width = (page.locator(f".residual_block .row.{kind} canvas").first.evaluate("(c) => [c.height, c.width]")
                      for kind in ("hidden", "mlp"))
     assert height == [4, width[1]] and width[0] == 1
+    there = run(PLACES["B14"]["prompt"])
+    row = page.locator(".residual_block .row.hidden .part").inner_text()
+    zeros = int((there.trace.blocks[-2].mlp_pre[-1] <= 0).sum())
+    assert row.startswith("GELU(") and f"ReLU: {zeros} would be 0" in row
 
 
 @seen("B15")
@@ -147,6 +151,20 @@ def loss_and_product_agree_on_the_best_p(page: Page) -> None:
     upper, lower = (page.locator(".toy-curves line.best").nth(k).get_attribute("x1") for k in (0, 1))
     ends = [float(page.locator(".toy-curves line:not(.best)").first.get_attribute(name)) for name in ("x1", "x2")]
     assert upper == lower and float(upper) == pytest.approx(sum(ends) / 2, abs=1)       # 3 of 6 come after *the*
+
+
+@seen("B27", "B28", "B29", "B30")
+def the_function_that_ran_stands_open(page: Page) -> None:
+    """Of the four, the one that the page's address leads to: its lines in the order of the sentence."""
+    lesson = page.url.rpartition("?")[0].rpartition("/")[2] or "overview"
+    element, lines = {
+        "attention": ("B27", ("Q, K, V = ", "causal_mask", "dot_product_scores(Q, K)", "masked_softmax(", "weights @")),
+        "heads": ("B28", ("Q, K, V, ", "scores, bias = ", "pattern = ", "head_out = ", "attn_out = ")),
+        "residual_stream": ("B29", ('parts["attn_out"]', "self.feed_forward(", "mlp_added, stream = add(")),
+        "overview": ("B30", ("self.embed(", "added_positions(", "for layer, block in enumerate(self.blocks)"))}[lesson]
+    code = page.locator(next(idea.element for idea in tables.ideas() if idea.id == element)).text_content()
+    places = [code.index(line) for line in lines]
+    assert places == sorted(places)
 
 
 @seen("B13")

@@ -252,6 +252,17 @@ def a_score_that_was_never_learned_breaks_the_prediction(page: Page) -> None:
     assert "Trained with this score" in said
 
 
+@seen("C44")
+def with_a_cosine_the_weights_are_almost_even(page: Page) -> None:
+    said = page.locator(".st-key-attention_stage").inner_text()
+    before, after = map(float, re.search(r"Entropy of the weights: (\S+) → (\S+) of its most", said).groups())
+    shares = [-(row * row.log()).sum() / math.log(i + 1)
+              for block in opening().trace_with(Intervention(score="cosine")).blocks
+              for head in block.pattern.double() for i in range(1, len(head)) for row in [head[i, :i + 1]]]
+    assert after == pytest.approx(float(sum(shares) / len(shares)), rel=0.01) and after > 0.99 > 0.7 > before
+    assert value_of(re.search(r"KL = (\S+) nats", said)[1]) > 3 and "and is now" in said
+
+
 @seen("C8")
 def with_one_vector_for_both_tokens_match_themselves(page: Page) -> None:
     said = page.locator(".st-key-attention_stage").inner_text()

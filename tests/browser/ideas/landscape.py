@@ -248,6 +248,19 @@ def code_is_a_small_part_of_every_mix(page: Page) -> None:
     assert code == {"Gopher": "3", "Chinchilla": "4", "PaLM": "5", "LLaMA": "4.5"}
 
 
+@seen("A44")
+def eight_heads_end_left_of_one(page: Page) -> None:
+    losses = {row["variant"]: row["losses"] for row in told("modification_runs")["runs"]}
+    base = np.array(losses["baseline"])
+    assert max(losses["eight_heads"]) < min(losses["one_head"])
+    assert np.mean(losses["eight_heads"]) < base.mean() - 2 * base.std(ddof=1)
+    chart = page.locator(".st-key-architectures_modifications")
+    at = {name: [float(dot.get_attribute("aria-label").partition("nats: ")[2].partition(";")[0])
+                 for dot in chart.locator(f"path[aria-label*='variant: {name}'][aria-label*='kind']").all()]
+          for name in ("one head", "eight heads")}
+    assert [len(found) for found in at.values()] == [4, 4] and max(at["eight heads"]) < min(at["one head"])
+
+
 @seen("C18")
 def most_changes_lie_in_the_band_of_the_baseline(page: Page) -> None:
     losses = {row["variant"]: row["losses"] for row in told("modification_runs")["runs"]}

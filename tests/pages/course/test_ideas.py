@@ -11,6 +11,7 @@ from collections import Counter
 import pytest
 
 from core.app.base import prose, tables
+from core.app.frame import code_and_data
 from core.app.state import address
 from tests.helpers.lessons import fine, open_at
 from tests.helpers.places import nonsense
@@ -78,6 +79,22 @@ def test_the_link_of_an_idea_opens_its_picture_and_shows_its_element():
     assert fine(at) and led_to(at) == [".forcing-chart"] and not is_asked(at)
     other = open_at(lesson, ask="true", **{**settings, tables.IDEA: "Z9"})
     assert fine(other) and led_to(other) == [] and is_asked(other)
+
+
+CODE = [idea for idea in IDEAS if idea.element.startswith(f".st-key-{code_and_data.FUNCTION}")]
+
+
+@pytest.mark.parametrize("present", ["false", "true"])
+@pytest.mark.parametrize("idea", CODE, ids=lambda idea: idea.id)
+def test_a_link_to_a_function_opens_the_code_on_it(idea, present):
+    lesson, settings = idea.target
+    at = open_at(lesson, present=present, **settings)
+    name = idea.element.removeprefix(f".st-key-{code_and_data.FUNCTION}").rpartition("-")[2]
+    assert fine(at) and at.code[0].value.startswith(f"def {name}(") and led_to(at) == [idea.element]
+    at.session_state[f"{lesson}_source_open"] = False          # the reader closes it, and it stays closed
+    assert not at.run().code
+    del settings[tables.IDEA]
+    assert not open_at(lesson, present=present, **settings).code
 
 
 def test_an_idea_leads_to_no_page_but_its_own():
