@@ -100,7 +100,7 @@ def test_in_the_dark_the_map_has_the_pages_own_colours_and_axe_finds_nothing_in_
     page = opened(open_page, at(CATS), dark=True, width=1024)         # narrower than the longest line of the source
     is_painted_in_the_pages_own_colours(page)
     page.locator(".st-key-overview_source_open summary").click()
-    page.get_by_test_id("stCode").wait_for()
+    page.get_by_test_id("stCode").first.wait_for()
     settle(page)
     assert violations(page) == []
 
