@@ -1,4 +1,5 @@
 """The versions that are pinned in several places are the same, and what the container installs is whole."""
+import ast
 import re
 from importlib import metadata
 from pathlib import Path
@@ -18,6 +19,20 @@ def pins(path: Path) -> dict[str, str]:
 EXTRAS = {"streamlit": "performance"}
 OF_A_GPU = ("nvidia-", "cuda-", "triton")          # what torch asks for where it is not the build for processors
 TESTED = pins(ROOT / ".ci" / "constraints.txt")
+
+
+def imported() -> set[str]:
+    """The distributions that the app imports, beside Python's own modules."""
+    names = {name.partition(".")[0] for file in (*ROOT.glob("core/**/*.py"), *ROOT.glob("pages/**/*.py"))
+             for node in ast.walk(ast.parse(file.read_text()))
+             for name in ([alias.name for alias in node.names] if isinstance(node, ast.Import)
+                          else [node.module] if isinstance(node, ast.ImportFrom) else [])}
+    there = metadata.packages_distributions()
+    return {there[name][0].lower().replace("_", "-") for name in names & set(there)}
+
+
+def test_all_that_the_app_imports_is_named():
+    assert imported() - set(pins(DEPLOY / "requirements.txt")) == set()
 
 
 def needs(name: str, extra: str = "") -> set[str]:

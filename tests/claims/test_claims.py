@@ -38,7 +38,8 @@ IDEAS_OF_NO_MODEL = {
     "A38", "A41", "A43", "A44", "B3", "B5", "B12", "B13", "B15", "B16", "B17", "B18", "B19", "B20", "B21", "B24", "B25",
     "B27", "B28", "B29", "B30", "C1", "C2", "C3", "C4", "C5", "C7", "C12", "C14", "C16", "C17", "C18", "C19", "C20",
     "C21", "C22", "C23", "C24", "C25", "C26", "C29", "C31", "C32", "C33", "C34", "C41", "C42", "C43", "C46", "C47",
-    "D1", "D3", "D4", "D6", "D7", "D8", "D9", "D11", "D12", "D17", "D20", "D21", "D33", "D34", "D35", "D36", "D41", "D42"}
+    "D1", "D3", "D4", "D6", "D7", "D8", "D9", "D11", "D12", "D17", "D20", "D21", "D33", "D34", "D35", "D36", "D41",
+    "D42"}
 LESSONS = sorted(path.stem for path in TEXT.glob("*.md"))
 FILES = sorted(str(path.relative_to(TEXT)) for ending in ("md", "tsv") for path in TEXT.rglob(f"*.{ending}"))
 # a bundled model's name: in marks where it is an English word too
