@@ -110,6 +110,17 @@ def test_the_open_menu_is_easy_to_read(open_page, dark):
     assert violations(page) == []
 
 
+@pytest.mark.parametrize("dark", [False, True])
+def test_nothing_shines_through_the_row_when_the_page_is_scrolled(open_page, dark):
+    page = open_page("overview", dark=dark)
+    clip = {"x": 0, "y": 0, "width": 1000, "height": 39}
+    before = page.screenshot(clip=clip)
+    page.locator("[data-testid=stMain]").evaluate("(main) => { main.scrollTop = 400; }")
+    page.wait_for_function("document.querySelector('[data-testid=stMain]').scrollTop > 100")
+    settle(page)
+    assert page.screenshot(clip=clip) == before
+
+
 def test_the_wall_has_no_row(open_page):
     page = open_page("heads?present=true")
     expect(row(page)).to_have_count(0)
