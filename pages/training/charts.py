@@ -235,6 +235,27 @@ def ends(columns: Mapping[str, Mapping[str, float]], names: Mapping[str, str], a
 def sizes(rows: Sequence[tuple[str, str, int, str]], names: Mapping[str, str], axis: str, look: Look,
           height: int) -> alt.TopLevelMixin:
     """Sizes on a logarithmic axis, a mark for each row (name, kind, size, what is written beside), top down. names:
+def among(picked: str, x: Axis, y: Axis, look: Look, height: int) -> dict:
+    """The spec of many thin lines and the picked one over them, on a logarithmic y, for data with the columns line (its
+    name), x and y. The pointer names a line, and makes it darker.
+    """
+    along, up, line = x.encoding("x"), y.encoding("y", True), {"field": "line", "type": "nominal"}
+    up["axis"]["values"] = [10.0 ** k for k in range(*np.ceil(np.log10(y.domain)).astype(int))]
+    is_lit = {"param": "pointed", "empty": False}
+    bold = {"type": "line", "clip": True, "color": look.ink("query"), "strokeWidth": 2.6 * look.scale}
+    return look.spec([
+        {"mark": {"type": "line", "clip": True, "color": look.ink("excluded")},
+         "encoding": {"x": along, "y": up, "detail": line,
+                      "strokeWidth": {"condition": is_lit | {"value": 2 * look.scale}, "value": 1},
+                      "opacity": {"condition": is_lit | {"value": 1}, "value": 0.55}}},
+        {"transform": [{"filter": {"field": "line", "equal": picked}}], "mark": bold,
+         "encoding": {"x": along, "y": up}},
+        {"params": [{"name": "pointed", "select": {"type": "point", "on": "pointerover", "clear": "pointerout",
+                                                   "fields": ["line"]}}],
+         "mark": {"type": "point", "size": 90, "opacity": 0, "clip": True},
+         "encoding": {"x": along, "y": up, "detail": line, "tooltip": tips(x, y)}}], height)
+
+
     what the kinds are called, in the legend.
     """
     frame = pd.DataFrame(rows, columns=["name", "kind", "size", "shown"])

@@ -16,7 +16,7 @@ from core.learning import schedules
 from core.learning.learner import Knobs
 from core.learning.schedules import ADAM_OF_OURS, KINDS, Schedule
 from core.learning.schedules import Settings as Trained
-from pages.training import descent
+from pages.training import charts, descent
 from pages.training.charts import Axis
 from pages.training.shared import (
     PREFIX,
@@ -26,16 +26,18 @@ from pages.training.shared import (
     choice,
     fraction,
     keep,
+    look,
     numeric,
     pick_power,
     read,
     scheduled,
     show_curves,
+    show_spec,
     side_by_side,
 )
 
 OWN = "own"
-N_POINTS = 240          # of a curve
+N_POINTS, N_KNOWN = 240, 61      # of a curve; of one of the known models
 WIDTH, WARMUP = 512, 4000      # of the first Transformer, for its formula in the numbers
 
 
@@ -103,7 +105,7 @@ def _schedules(page: Lesson, guess: float | None) -> Reading:
         picture, facts = st.columns([7, 5], gap="medium")
         with picture:
             if schedule is not None:
-                _chart(page, {schedule.kind: schedule}, schedule.kind, peak)
+                _known_chart(page, row)
             else:
                 why = "rate" if row.rate is None else row.decay or "decay"
                 st.info(page.label("not_drawn", name=row.name, why=page.label(f"not_drawn_{why}")))
@@ -111,7 +113,8 @@ def _schedules(page: Lesson, guess: float | None) -> Reading:
             st.markdown(_facts(page, row))
     return Reading(_lines(page, schedule, peak, row), None if schedule is None else _question(page, schedule),
                    [Schedule.share, Knobs.rate_at],
-                   {"schedule.csv": lambda: rates(schedule, peak), "settings.csv": lambda: table(page)},
+                   {"schedule.csv": lambda: rates(schedule, peak), "settings.csv": lambda: table(page),
+                    "known.csv": lambda: known_rates().set_axis(["model", "percent_of_run", "learning_rate"], axis=1)},
                    f".st-key-{PREFIX}{'facts' if schedule is None else 'schedule'}", title, table(page))
 
 
@@ -120,7 +123,8 @@ def _sliders(page: Lesson, row: Trained | None) -> None:
     if row is None:
         pick_power(page, "rate", 4, "peak", format_func=lambda power: readable(10 ** power), width=170)
     if row is None or (row.warmup == "yes" and row.start_steps is None and row.drawable):
-        numeric(st.slider, page, "warmup", "warmup" if row is None else "warmup_open", format="%d %%", width=200)
+        numeric(st.slider, page, "warmup", "warmup" if row is None else "warmup_open", format="%d %%",
+                width=200 if row is None else 340)
     if row is None:
         numeric(st.slider, page, "total", step=100, width=170)
         numeric(st.slider, page, "floor", format="%d %%", width=150, disabled=read("schedule") == "constant")
@@ -150,6 +154,25 @@ def _chart(page: Lesson, drawn: dict[str, Schedule], picked: str, peak: float, *
                 Axis(page.label("axis_steps"), (0, total), format=",d"),
                 Axis(page.label("axis_rate"), (0.0, 1.08 * peak)),
                 chart_height(30), solid=page.label(f"schedule_{picked}"), **rules)
+
+
+def _known_chart(page: Lesson, row: Trained) -> None:
+    """Chart the schedules of all models that the table tells enough of, that of `row` lit."""
+    rows = known_rates()
+    least = rows.groupby("line")["y"].last().min()        # a warm-up begins below, which would take half of the picture
+    show_spec("schedule", rows, charts.among(
+        row.name, Axis(page.label("axis_run"), (0, 100)),
+        Axis(page.label("axis_rate"), (0.5 * least, 2 * rows["y"].max()), log=True), look(), chart_height(30)))
+
+
+def known_rates() -> pd.DataFrame:
+    """The learning rates y of the models in the table (line) over x, the percentage of the run that is done, after the
+    first step; a warm-up of unknown length has the reader's.
+    """
+    drawn = [(row, row.schedule(read("warmup") / 100, read("total"))) for row in schedules.table() if row.drawable]
+    return pd.DataFrame([(row.name, 100 * step / curve.total, row.rate * curve.share(step)) for row, curve in drawn
+                         for step in np.unique(np.linspace(0, curve.total - 1, N_KNOWN).round()).astype(int).tolist()],
+                        columns=["line", "x", "y"])
 
 
 def _title(page: Lesson, row: Trained | None, schedule: Schedule | None, peak: float | None) -> str:

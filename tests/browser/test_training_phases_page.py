@@ -87,6 +87,9 @@ def test_keys_walk_through_the_packed_rows_and_a_schedule_goes_along_into_the_li
     expect(page.locator(".packing_rows .title")).to_have_text(starting("Row 2, place 2"), use_inner_text=True)
     for kind in ("picked", "target"):
         expect(page.locator(f".packing_rows .cell.{kind}")).to_have_count(1)
+    go(page, server, "schedules", "&training_like=GPT-3%20(175B)")
+    page.locator(".st-key-training_schedule [aria-label$='T5 (11B)']").nth(30).hover(force=True)
+    expect(page.locator("#vg-tooltip-element")).to_contain_text("T5 (11B)")
     go(page, server, "schedules", "&training_schedule=cosine")
     page.get_by_role("button", name=WORDS.label("train_with")).click()
     page.get_by_text("Learning rate now").wait_for(timeout=60_000)

@@ -114,10 +114,11 @@ def one_norm_reads_a_row_and_the_other_a_column(page: Page) -> None:
 
 @seen("C23")
 def a_schedule_rises_and_falls_as_its_settings_say(page: Page) -> None:
-    heard = page.locator(".st-key-training_schedule [aria-label^='steps: ']").evaluate_all(
+    heard = page.locator(".st-key-training_schedule [aria-label^='% of the run: ']").evaluate_all(
         "(marks) => marks.map((mark) => mark.ariaLabel)")
-    rates = [re.match(r"steps: ([\d,]+); learning rate η: ([\d.e−-]+); +(?:line)?: cosine", said) for said in heard]
-    drawn = {int(match[1].replace(",", "")): float(match[2].replace("−", "-")) for match in rates if match}
+    rates = re.findall(r"^% of the run: ([\d.]+); learning rate η: ([\d.e−-]+);.*: (.+)$", "\n".join(heard), re.M)
+    assert len({name for _, _, name in rates}) == 1 + 12
+    drawn = {float(x): float(y.replace("−", "-")) for x, y, name in rates if name == "GPT-3 (175B)"}
     peak = max(drawn.values())
     assert drawn[min(drawn)] < 0.1 * peak and drawn[max(drawn)] == pytest.approx(0.1 * peak, rel=0.05)
     told = page.locator(".st-key-training_facts").inner_text()

@@ -4,10 +4,12 @@ numbers hold on a calculator, questions have the right answers.
 from __future__ import annotations
 
 import ast
+import json
 import math
 import re
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
@@ -132,6 +134,22 @@ def test_a_model_of_the_table_is_drawn_over_its_own_steps_and_one_that_is_not_kn
     assert at.info and not at.get("vega_lite_chart") and at.button("training_train_with").disabled
     assert any("100,000 steps" in m.value
                for m in opened("training", {"view": "schedules", "like": "Transformer, base (2017)"}).markdown)
+
+
+def test_all_known_schedules_lie_behind_the_picked_one():
+    at = opened("training", {"view": "schedules", "like": "LLaMA (65B)", "warmup": "10"})
+    rows = pa.ipc.open_stream(at.get("vega_lite_chart")[0].proto.datasets[0].data.data).read_pandas()
+    drawable = {row.name: row for row in schedules.table() if row.rate is not None and row.decay in schedules.KINDS}
+    assert set(rows["line"]) == set(drawable) and len(drawable) == 13
+    for name, line in rows.groupby("line"):
+        row = drawable[name]
+        assert line["y"].max() <= row.rate * (1 + 1e-9) and line["x"].min() >= 0 and 99 < line["x"].max() <= 100
+        if row.decay != "inverse_sqrt":
+            assert line["y"].iloc[-1] == pytest.approx(0.1 * row.rate, rel=0.01)
+            assert line.loc[line["y"].idxmax(), "x"] == pytest.approx(10, abs=2)
+    spec = json.loads(at.get("vega_lite_chart")[0].proto.spec)
+    lit = [layer["transform"][0]["filter"]["equal"] for layer in spec["layer"] if "transform" in layer]
+    assert lit == ["LLaMA (65B)"]
 
 
 def test_train_with_this_takes_the_schedule_into_the_live_run():
