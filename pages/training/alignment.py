@@ -174,8 +174,10 @@ def _losses(stage: Stage) -> None:
     page, history = stage.page, stage.history
     if not reader.present():            # a projector has room for one picture, which names its own lines
         st.caption(page.label("caption_aligned"))
-        parts.curves(page, "losses", ("held_out", "loss"), history, chart_height(225), {"ln 2": math.log(2)})
-    parts.curves(page, "margins", ("margin", "kl"), history, chart_height(60 if reader.present() else 225))
+        parts.curves(page, "losses", parts.values_of(history, "held_out", "loss"), chart_height(225),
+                     levels={"ln 2": math.log(2)})
+    parts.curves(page, "margins", parts.values_of(history, "margin", "kl"),
+                 chart_height(60 if reader.present() else 225))
 
 
 def _above(stage: Stage, example: Preference) -> tuple[str, str]:

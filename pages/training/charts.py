@@ -4,6 +4,7 @@ The functions take arrays, labels and a Look, and return a table or a Vega-Lite 
 changes during a training, so that the browser updates the chart in place. The specs are written out: altair's checks of
 a chart take longer than ten steps of a training.
 """
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,12 +18,14 @@ from core.figures.numbers import readable
 from core.figures.style import POWER_OF_TEN, TIMES_POWER_OF_TEN, altair_theme, colour, framed, layered
 
 NAME_HEIGHT = 15         # px of the name of a line
+NAME_WIDTH = 0.5         # share of the width that a name at the end of a line may take
+AXIS_HEIGHT = 65         # px of a chart's height that the axis below takes
 SMALL_TYPE = 9.5         # px, in a chart of many rows
 SMALL = 1e-3             # an axis that ends below it has powers of ten
 FURTHEST = 1e3           # coordinates of a path are clipped to this size
 MEANINGS = {"held_out": "query", "held_out_text": "query", "loss": "excluded", "accuracy": "value",
             "gradient_norm": "key", "old": "key", "kl": "attention", "margin": "value", "reward": "query",
-            "value": "value",
+            "value": "value", "scratch": "attention",
             "induction_score": "attention", "previous_token_score": "mlp"}      # of the lines over the steps
 
 
@@ -127,17 +130,34 @@ def _apart(levels: Mapping[str, float], y: Axis, height: float) -> tuple[list[tu
     return ([row for row in rows if row != lowest], [lowest]) if crowded else (rows, [])
 
 
+def end_places(rows: pd.DataFrame, y: Axis, height: float, scale: float = 1.0) -> dict[str, float]:
+    """The place on y's axis of what stands at the end of each line, from the columns line, x and y: above the last part
+    of the line, and above the other lines that would run through it.
+    """
+    late = rows[rows["x"] >= (1 - NAME_WIDTH) * rows.groupby("line")["x"].transform("max")]
+    ends = sorted(((name, line["y"]) for name, line in late.groupby("line")), key=lambda end: end[1].max())
+    room = NAME_HEIGHT * scale / (height - AXIS_HEIGHT) * (y.domain[1] - y.domain[0])
+    places, least = {}, -math.inf
+    for name, line in ends:
+        place = max(line.max(), least)
+        for _, other in ends:
+            place = max(place, other.max()) if other.between(place, place + room).any() else place
+        places[name], least = place, place + room
+    return places
+
+
 def curve(names: Mapping[str, str], x: Axis, y: Axis, look: Look, height: int, *,
           levels: Mapping[str, float] | None = None, changes: Mapping[float, str] | None = None,
-          points: bool = False) -> dict:
+          points: bool = False, ends: bool = False) -> dict:
     """The spec of lines over the steps of a training, for data with the columns line (its name), x and y. names: by
     line of MEANINGS.
 
     levels: horizontal rules, name -> value. changes: vertical rules, step -> text. points: draw every value as a point
-    too. A line that leaves y's domain leaves the picture.
+    too. ends: texts of the column end, each at the right edge and at the height of the column at, are in the place of
+    a legend. A line that leaves y's domain leaves the picture.
     """
     legend = {"title": None, "orient": "top", "symbolType": "stroke", "offset": 2, "padding": 0}
-    order, legend = list(names.values()), legend if len(names) > 1 else None
+    order, legend = list(names.values()), legend if len(names) > 1 and not ends else None
     along, up = x.encoding("x", ticks=4), y.encoding("y", True, 5 if height > 150 else 2)
     value = {"field": "value", "type": "quantitative", "scale": {"zero": False}}
     above, below = _apart(levels or {}, y, height)
@@ -154,7 +174,11 @@ def curve(names: Mapping[str, str], x: Axis, y: Axis, look: Look, height: int, *
          "encoding": {"x": along, "y": up, "strokeDash": dashed(order, legend),
                       "color": by_line(order, [look.ink(MEANINGS[line]) for line in names], legend)}},
         {"mark": {"type": "point", "size": 60, "opacity": 0, "clip": True},
-         "encoding": {"x": along, "y": up, "tooltip": tips(x, y)}}], height)
+         "encoding": {"x": along, "y": up, "tooltip": tips(x, y)}},
+        *[{"mark": look.words(12, "text", align="right", baseline="bottom", dy=-3, fontWeight=600,
+                              aria=False),
+           "encoding": {"x": {"value": "width"}, "y": up | {"field": "at"}, "text": {"field": "end", "type": "nominal"},
+                        "color": by_line(order, [look.ink(MEANINGS[line]) for line in names])}}] * ends], height)
 
 
 def curve_rows(curves: Mapping[str, tuple[np.ndarray, np.ndarray]], y: Axis, height: float,
@@ -211,6 +235,27 @@ def curves(meanings: Mapping[str, str], x: Axis, y: Axis, look: Look, height: in
         height, max(map(len, order)) * 6.6 * look.scale + 12)
 
 
+def among(picked: str, x: Axis, y: Axis, look: Look, height: int) -> dict:
+    """The spec of many thin lines and the picked one over them, on a logarithmic y, for data with the columns line (its
+    name), x and y. The pointer names a line, and makes it darker.
+    """
+    along, up, line = x.encoding("x"), y.encoding("y", True), {"field": "line", "type": "nominal"}
+    up["axis"]["values"] = [10.0 ** k for k in range(*np.ceil(np.log10(y.domain)).astype(int))]
+    is_lit = {"param": "pointed", "empty": False}
+    bold = {"type": "line", "clip": True, "color": look.ink("query"), "strokeWidth": 2.6 * look.scale}
+    return look.spec([
+        {"mark": {"type": "line", "clip": True, "color": look.ink("excluded")},
+         "encoding": {"x": along, "y": up, "detail": line,
+                      "strokeWidth": {"condition": is_lit | {"value": 2 * look.scale}, "value": 1},
+                      "opacity": {"condition": is_lit | {"value": 1}, "value": 0.55}}},
+        {"transform": [{"filter": {"field": "line", "equal": picked}}], "mark": bold,
+         "encoding": {"x": along, "y": up}},
+        {"params": [{"name": "pointed", "select": {"type": "point", "on": "pointerover", "clear": "pointerout",
+                                                   "fields": ["line"]}}],
+         "mark": {"type": "point", "size": 90, "opacity": 0, "clip": True},
+         "encoding": {"x": along, "y": up, "detail": line, "tooltip": tips(x, y)}}], height)
+
+
 def ends(columns: Mapping[str, Mapping[str, float]], names: Mapping[str, str], axis: str, look: Look,
          height: int) -> alt.TopLevelMixin:
     """Several values of each column as marks that a line joins. columns: name -> value by line of MEANINGS; names: what
@@ -235,27 +280,6 @@ def ends(columns: Mapping[str, Mapping[str, float]], names: Mapping[str, str], a
 def sizes(rows: Sequence[tuple[str, str, int, str]], names: Mapping[str, str], axis: str, look: Look,
           height: int) -> alt.TopLevelMixin:
     """Sizes on a logarithmic axis, a mark for each row (name, kind, size, what is written beside), top down. names:
-def among(picked: str, x: Axis, y: Axis, look: Look, height: int) -> dict:
-    """The spec of many thin lines and the picked one over them, on a logarithmic y, for data with the columns line (its
-    name), x and y. The pointer names a line, and makes it darker.
-    """
-    along, up, line = x.encoding("x"), y.encoding("y", True), {"field": "line", "type": "nominal"}
-    up["axis"]["values"] = [10.0 ** k for k in range(*np.ceil(np.log10(y.domain)).astype(int))]
-    is_lit = {"param": "pointed", "empty": False}
-    bold = {"type": "line", "clip": True, "color": look.ink("query"), "strokeWidth": 2.6 * look.scale}
-    return look.spec([
-        {"mark": {"type": "line", "clip": True, "color": look.ink("excluded")},
-         "encoding": {"x": along, "y": up, "detail": line,
-                      "strokeWidth": {"condition": is_lit | {"value": 2 * look.scale}, "value": 1},
-                      "opacity": {"condition": is_lit | {"value": 1}, "value": 0.55}}},
-        {"transform": [{"filter": {"field": "line", "equal": picked}}], "mark": bold,
-         "encoding": {"x": along, "y": up}},
-        {"params": [{"name": "pointed", "select": {"type": "point", "on": "pointerover", "clear": "pointerout",
-                                                   "fields": ["line"]}}],
-         "mark": {"type": "point", "size": 90, "opacity": 0, "clip": True},
-         "encoding": {"x": along, "y": up, "detail": line, "tooltip": tips(x, y)}}], height)
-
-
     what the kinds are called, in the legend.
     """
     frame = pd.DataFrame(rows, columns=["name", "kind", "size", "shown"])

@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from core.app.compute import cache
 from core.app.compute.cache import LoadedModel
 from core.app.frame import Lesson, Question, Reading
-from core.app.state import Run
+from core.app.state import Run, reader
 from core.figures.numbers import grouped, latex_operand, plain_number, readable
 from core.learning import low_rank, tuning, tuning_texts
 from core.learning.tuning import Pair, SupervisedTuner
@@ -123,16 +123,42 @@ def _title(stage: Stage) -> str:
     if not last.step:
         return page.label("tuned_title_before", n=grouped(stage.tuner.n_learned), loss=readable(first.held_out),
                           round=tuning.ROUND)
+    control = control_of(stage)
+    beside = "" if control is None or control.history[-1].step != last.step else page.label(
+        "tuned_title_control", right=readable(100 * control.history[-1].right))
     return page.label("tuned_title", steps=last.step, seconds=f"{last.seconds:.0f}", before=readable(first.held_out),
                       now=readable(last.held_out), right=readable(100 * last.right),
-                      old_before=readable(first.old), old=readable(last.old))
+                      control=beside, old_before=readable(first.old), old=readable(last.old))
+
+
+def control_of(stage: Stage) -> TuningRun | None:
+    """The recorded run of the same settings that began with random weights; None where there is none."""
+    return None if stage.recorded is None else recorded_tuning.tuning_run("scratch", read("pairs"))
 
 
 def _losses(stage: Stage) -> None:
-    page, history = stage.page, stage.history
+    page, control = stage.page, control_of(stage)
+    lines, ends = parts.values_of(stage.history, "held_out", "old"), {}
     st.caption(page.label("caption_tuning_losses"))
-    parts.curves(page, "losses", ("held_out", "old"), history, chart_height(95),
-                 {page.label("level_old"): history[0].old})
+    if control is not None:
+        lines |= {"scratch": parts.values_of(control.history, "held_out")["held_out"]}
+        right = {"held_out": _right(stage, stage), "scratch": _right(stage, control), "old": None}
+        ends = {line: page.label(f"tuning_end_{line}", right=n, n=stage.n_held_out) for line, n in right.items()}
+    parts.curves(page, "losses", lines, chart_height(30 if reader.present() else 80), ends=ends)
+    if control is not None and read("pairs") in recorded_tuning.FEW and not reader.present():
+        st.caption(" ".join(_few(stage, n) for n in recorded_tuning.FEW[read("pairs")]))
+
+
+def _few(stage: Stage, n: int) -> str:
+    """How many held-out answers are right after the recorded runs on n pairs."""
+    tuned, scratch = (_right(stage, recorded_tuning.tuning_run(name, f"{read('pairs')} {n}"))
+                      for name in ("tuned", "scratch"))
+    return stage.page.label("tuning_few", pairs=n, right=tuned, scratch=scratch)
+
+
+def _right(stage: Stage, run: Stage | TuningRun) -> int:
+    """The number of held-out answers that are right at the end of a run."""
+    return round(stage.n_held_out * run.history[-1].right)
 
 
 def _mask_table(page: Lesson, loaded: LoadedModel, losses: tuple[list[float], list[float]], pair: Pair) -> pd.DataFrame:

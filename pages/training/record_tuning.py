@@ -1,11 +1,13 @@
-"""Make the recorded runs of Tuning anew, in some minutes:
+"""Make the recorded runs of Tuning anew, in some minutes; of those in the file only the named ones, if names are given:
 
-    python -m pages.training.record_tuning
+    python -m pages.training.record_tuning ["scratch feeling" ...]
 """
 import json
 import math
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from functools import partial
 
 import torch
 
@@ -17,17 +19,29 @@ from core.learning.tuning import Pair, Preference, Tuner
 from core.learning.tuning_texts import Fact
 from core.model.transformer import Transformer
 from pages.training import alignment, fine_tuning, tuning_parts
-from pages.training.recorded_tuning import BETA, DICE, FILE, LEARNED, MODEL, Example
+from pages.training.recorded_tuning import BETA, DICE, FEW, FILE, LEARNED, MODEL, Example
 
 N_TOP, DIGITS = 8, 5         # tokens whose probability is kept; significant digits
 
 
-def _tuned(loaded: LoadedModel, kind: str) -> dict:
+def _tuner(loaded: LoadedModel, kind: str, n: int) -> tuple[Tuner, Sequence[Pair]]:
+    """A tuner of this model on the first n pairs of a kind, before its first step, and the held-out pairs."""
     fact = Fact(*(prose.load("training").label(f"{name}_default") for name in ("topic", "food")))
     train, held_out = (fine_tuning.encoded(loaded, part) for part in tuning_texts.pairs(
         kind, fine_tuning.N_TRAIN, fine_tuning.N_HELD_OUT, 0, fact if kind == "fact" else None))
-    tuner = tuning.SupervisedTuner(loaded.model, tuning.old_text(loaded.model), train, held_out, *LEARNED)
-    return _run(loaded, tuner, held_out, fine_tuning.token_losses)
+    old = tuning.old_text(loaded.model)
+    return tuning.SupervisedTuner(loaded.model, old, train[:n], held_out, *LEARNED), held_out
+
+
+def _tuned(loaded: LoadedModel, kind: str) -> dict:
+    return _run(loaded, *_tuner(loaded, kind, fine_tuning.N_TRAIN), fine_tuning.token_losses)
+
+
+def _history(loaded: LoadedModel, kind: str, n: int) -> dict:
+    """The record of a round without its examples."""
+    tuner, _ = _tuner(loaded, kind, n)
+    list(tuner.learn())
+    return {"history": _rows(tuner), "examples": []}
 
 
 def _aligned(loaded: LoadedModel, judge: str) -> dict:
@@ -51,18 +65,32 @@ def _run(loaded: LoadedModel, tuner: Tuner, held_out: Sequence[Pair | Preference
         top = torch.maximum(before.log_probs, now.log_probs).topk(N_TOP).indices.tolist()
         p, kl = {i: _short(math.exp(now.log_probs[i])) for i in top}, _short(tuning_parts.divergence(before, now))
         kept.append(asdict(Example(now.greedy, now.drawn, p, kl, [*map(_short, values(model, example))])))
-    return {"history": [{name: _short(value) for name, value in asdict(step).items()} for step in tuner.history],
-            "examples": kept}
+    return {"history": _rows(tuner), "examples": kept}
+
+
+def _rows(tuner: Tuner) -> list[dict]:
+    return [{name: _short(value) for name, value in asdict(step).items()} for step in tuner.history]
 
 
 def _short(value: float) -> float:
     return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
+def _makers(small: LoadedModel, scratch: LoadedModel) -> dict[str, Callable[[], dict]]:
+    """The function that makes each recorded run, by its name in the file."""
+    kinds = (*tuning_texts.KINDS, "fact")
+    makers = {f"tuned {kind}": partial(_tuned, small, kind) for kind in kinds}
+    makers |= {f"scratch {kind}": partial(_history, scratch, kind, fine_tuning.N_TRAIN) for kind in kinds}
+    makers |= {f"{name} {kind} {n}": partial(_history, loaded, kind, n) for kind, sizes in FEW.items() for n in sizes
+               for name, loaded in (("tuned", small), ("scratch", scratch))}
+    return makers | {f"aligned {judge}": partial(_aligned, small, judge) for judge in tuning_texts.JUDGES}
+
+
 if __name__ == "__main__":
     small = cache.shared_model(MODEL, "cpu")
-    runs = {f"tuned {kind}": _tuned(small, kind) for kind in (*tuning_texts.KINDS, "fact")}
-    runs |= {f"aligned {judge}": _aligned(small, judge) for judge in tuning_texts.JUDGES}
+    makers = _makers(small, tuning_parts.untrained(small))
+    kept = json.loads(FILE.read_text(encoding="utf-8"))["runs"] if sys.argv[1:] else {}
+    runs = {name: kept[name] if kept and name not in sys.argv[1:] else make() for name, make in makers.items()}
     FILE.write_text("{\"made by\": \"python -m pages.training.record_tuning\", \"runs\": {\n"
                     + ",\n".join(f"{json.dumps(name)}: {json.dumps(run)}" for name, run in runs.items()) + "}}\n",
                     encoding="utf-8")

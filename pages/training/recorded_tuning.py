@@ -1,7 +1,7 @@
 """Recorded runs of Tuning: real ones, shown until a reader starts one here.
 
-They are in assets/teaching/tuning_runs.json: all weights of `stories-small` tuned for one round with seed 0, made by
-record_tuning.py.
+They are in assets/teaching/tuning_runs.json: all weights of `stories-small` tuned for one round with seed 0, and the
+same from random weights as the control ("scratch"), made by record_tuning.py.
 """
 import functools
 from dataclasses import dataclass
@@ -13,6 +13,7 @@ from core.training.teaching_text import DATA
 FILE = DATA / "tuning_runs.json"
 MODEL, LEARNED = "stories-small", ("all", 0, 0)       # the model, and what tuning_parts.tuner_settings() returns
 BETA, DICE = 0.1, 0
+FEW = {"feeling": (10, 50)}      # numbers of pairs, fewer than the lesson's, with which a kind was recorded too
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +45,9 @@ def _kept() -> dict:
 
 @functools.cache
 def tuning_run(stage: str, kind: str) -> TuningRun | None:
-    """The recorded run of a stage, "tuned" on pairs of this kind or "aligned" with this judge; None without one."""
+    """The recorded run of a stage, "tuned" or "scratch" on pairs of this kind ("feeling 10": on ten) or "aligned" with
+    this judge; None without one.
+    """
     kept = _kept()["runs"].get(f"{stage} {kind}")
     if kept is None:
         return None

@@ -51,7 +51,7 @@ SETTINGS = Settings("training", {
     "late": Setting(False),                       # the curves begin shortly before the rise of induction
     "milestone": Setting(0, low=-1),              # index of the moment; −1: the last
     "stage": Setting("tuned", options=("pretrained", "tuned", "aligned")),
-    "base": Setting("small", options=("small", "loaded")),
+    "base": Setting("small", options=("small", "random", "loaded")),
     "pairs": Setting("feeling", options=(*tuning_texts.KINDS, "fact")),
     "topic": Setting(""),                         # of the made-up fact; "": the lesson's own
     "food": Setting(""),
@@ -180,15 +180,18 @@ def look() -> Look:
 
 
 def show_curve(page: Lesson, chart: str, prefix: str, lines: Mapping[str, tuple[Iterable, Iterable]], x: Axis, y: Axis,
-               height: int, **options) -> None:
+               height: int, ends: Mapping[str, str] | None = None, **options) -> None:
     """Draw lines over the steps of a training by `charts.curve`: x and y by line, whose name is the label
-    `<prefix>_<line>`. Values that are not finite have no point.
+    `<prefix>_<line>`. Values that are not finite have no point. ends: the text at the end of each line, if any.
     """
     names = {line: page.label(f"{prefix}_{line}") for line in lines}
-    rows = [(names[line], x_value, y_value) for line, points in lines.items() for x_value, y_value in zip(*points)
-            if math.isfinite(y_value)]
-    show_spec(chart, pd.DataFrame(rows, columns=["line", "x", "y"]),
-              charts.curve(names, x, y, look(), height, **options))
+    rows = pd.DataFrame([(line, x_value, y_value) for line, points in lines.items() for x_value, y_value in zip(*points)
+                         if math.isfinite(y_value)], columns=["line", "x", "y"])
+    if ends:
+        places = charts.end_places(rows, y, height, reader.scale())
+        rows = pd.concat([rows, pd.DataFrame({"line": list(ends), "end": ends.values(), "at": map(places.get, ends)})])
+    show_spec(chart, rows.assign(line=rows["line"].map(names)),
+              charts.curve(names, x, y, look(), height, ends=bool(ends), **options))
 
 
 def show_curves(chart: str, lines: Mapping[str, tuple[np.ndarray, np.ndarray]], meanings: Sequence[str], x: Axis,

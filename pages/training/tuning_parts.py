@@ -3,7 +3,7 @@ one prompt before and after.
 """
 import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -12,6 +12,7 @@ import streamlit as st
 import torch
 from streamlit.delta_generator import DeltaGenerator
 
+from core.analysis import attribution
 from core.app.base.markdown import code, escaped
 from core.app.compute import cache
 from core.app.compute.cache import LoadedModel
@@ -129,8 +130,20 @@ class Stage:
 
 
 def base_of(run: Run) -> LoadedModel:
-    """The model to tune: the small one, or the loaded one."""
-    return run.loaded if read("base") == "loaded" else cache.shared_model(SMALL, "cpu")
+    """The model to tune: the small one, its untrained twin, or the loaded one."""
+    if read("base") == "loaded":
+        return run.loaded
+    small = cache.shared_model(SMALL, "cpu")
+    return untrained(small) if read("base") == "random" else small
+
+
+def untrained(loaded: LoadedModel) -> LoadedModel:
+    """A model of the same shape and tokenizer with random weights, shared by all readers."""
+    def make() -> LoadedModel:
+        twin = attribution.random_twin(loaded.model, 0)
+        return replace(loaded, name=f"{loaded.name}-random", model=twin, runner=twin, is_random=True)
+
+    return cache.result(("random twin", loaded.name), make, lambda twin: 4 * twin.model.n_parameters)
 
 
 def old_of(loaded: LoadedModel) -> OldText:
@@ -352,16 +365,22 @@ def divergence(before: Output, now: Output) -> float:
     return max(0.0, float(tuning.kl(now.log_probs, before.log_probs)))
 
 
-def curves(page: Lesson, name: str, lines: Sequence[str], history: Sequence[TuningStep], height: int,
-           levels: Mapping[str, float] | None = None) -> None:
-    """Chart some values of the records over the steps, under this name."""
+def values_of(history: Sequence[TuningStep], *names: str) -> dict[str, tuple[list[int], list[float]]]:
+    """Some values of the records, by name, each with the steps."""
     steps = [step.step for step in history]
-    drawn = {line: (steps, [getattr(step, line) for step in history]) for line in lines}
-    values = [y for _, ys in drawn.values() for y in ys if math.isfinite(y)] + list((levels or {}).values())
+    return {name: (steps, [getattr(step, name) for step in history]) for name in names}
+
+
+def curves(page: Lesson, name: str, lines: Mapping[str, tuple[list[int], list[float]]], height: int,
+           **options) -> None:
+    """Chart values of records over the steps, under this name. options: of `show_curve`."""
+    values = [y for _, ys in lines.values() for y in ys if math.isfinite(y)]
     domain = min(0.0, float(math.floor(min(values)))), float(max(1, math.ceil(max(values))))
-    end = next(n for n in AXIS_STEPS if n >= steps[-1])
-    show_curve(page, f"tuning_{name}", "tuning_line", drawn, Axis(page.label("axis_steps"), (0, end), format=",d"),
-               Axis(page.label(f"axis_tuning_{name}"), domain), height, levels=levels, points=len(history) == 1)
+    last = max(steps[-1] for steps, _ in lines.values())
+    end = next(n for n in AXIS_STEPS if n >= last)
+    show_curve(page, f"tuning_{name}", "tuning_line", lines, Axis(page.label("axis_steps"), (0, end), format=",d"),
+               Axis(page.label(f"axis_tuning_{name}"), domain), height,
+               points=min(len(steps) for steps, _ in lines.values()) == 1, **options)
 
 
 # ---- numbers ---------------------------------------------------------------------------------------------------------

@@ -85,6 +85,14 @@ def test_adapters_forget():
     assert steps[-1].held_out < steps[0].held_out - 1 and steps[-1].old > steps[0].old + 0.02
 
 
+@claims("training.md", "from random weights they teach less.")
+def test_pretraining_is_part_of_what_the_pairs_teach():
+    for kind in (*tuning_texts.KINDS, "fact"):
+        tuned, scratch = (tuning_run(name, kind).history[-1] for name in ("tuned", "scratch"))
+        assert (tuned.step, scratch.step) == (tuning.ROUND, tuning.ROUND)
+        assert tuned.held_out < 0.5 * scratch.held_out and tuned.right >= scratch.right, kind
+
+
 @claims("training.md", "phase_training_model_known: {steps} steps of gradient descent")
 def test_optimizers_are_named_by_no_sentence_on_the_loaded_model():
     assert {stage.training.optimizer for stage in RECIPES["stories"].stages} == {"muon", "adamw"}

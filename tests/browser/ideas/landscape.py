@@ -293,3 +293,7 @@ def a_hundred_steps_suffice_after_pretraining(page: Page) -> None:
     assert [before, now] == pytest.approx([history[0]["held_out"], history[-1]["held_out"]], rel=0.01)
     assert (history[-1]["step"], history[-1]["right"]) == (100, 1.0) and re.search(r"\b100\s% of the held-out", said)
     assert before > 1000 * now
+    control = told("tuning_runs")["runs"]["scratch feeling"]["history"]
+    assert control[-1]["step"] == 100 and round(24 * control[-1]["right"]) == 24 - 4
+    drawn = page.locator(".st-key-training_tuning_losses").inner_text()
+    assert "pretrained: 24 of 24 right" in drawn and "random weights: 20 of 24 right" in drawn

@@ -16,7 +16,7 @@ from core.figures.numbers import readable
 from core.learning import kepler, recorded, tuning, tuning_texts
 from core.learning.learner import TASKS, Knobs, Learner
 from core.model import checkpoints
-from pages.training import fine_tuning
+from pages.training import fine_tuning, tuning_parts
 from pages.training.recorded_tuning import tuning_run
 from tests.helpers.lessons import fine, open_at
 from tests.helpers.predictions import ask, commit, modes, question, statements
@@ -118,13 +118,22 @@ def test_what_tuning_does_to_the_models_own_stories(kind: str, option: int):
     assert shown["true"] == statements("training", "tuning")[seen] and seen == (1 if kind == "ending" else 0)
 
 
-def test_a_recorded_tuning_is_what_the_same_settings_give():
-    loaded, run = cache.shared_model("stories-small", "cpu"), tuning_run("tuned", "feeling")
+@pytest.mark.parametrize("name, n", [("tuned", 200), ("scratch", 200), ("tuned", 10), ("scratch", 10)])
+def test_a_recorded_tuning_is_what_the_same_settings_give(name: str, n: int):
+    loaded = cache.shared_model("stories-small", "cpu")
+    loaded = tuning_parts.untrained(loaded) if name == "scratch" else loaded
+    run = tuning_run(name, "feeling" if n == fine_tuning.N_TRAIN else f"feeling {n}")
     train, held_out = (fine_tuning.encoded(loaded, part) for part in tuning_texts.pairs("feeling", 200, 24, 0))
-    tuner = tuning.SupervisedTuner(loaded.model, tuning.old_text(loaded.model), train, held_out)
+    tuner = tuning.SupervisedTuner(loaded.model, tuning.old_text(loaded.model), train[:n], held_out)
     next(tuner.learn())
     for there, here in zip(run.history, tuner.history):
         assert (there.step, there.held_out, there.old) == pytest.approx((here.step, here.held_out, here.old), rel=2e-3)
+    assert run.history[-1].step == tuning.ROUND
+
+
+def test_the_recorded_examples_are_those_of_the_held_out_pairs():
+    loaded, run = cache.shared_model("stories-small", "cpu"), tuning_run("tuned", "feeling")
+    held_out = fine_tuning.encoded(loaded, tuning_texts.pairs("feeling", 200, 24, 0)[1])
     assert len(run.examples) == len(held_out)
     for example, pair in zip(run.examples, held_out):
         assert len(example.values) == len(pair.answer)

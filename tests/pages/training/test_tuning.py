@@ -7,16 +7,19 @@ import math
 import re
 from collections.abc import Callable, Hashable
 
+import pandas as pd
+import pyarrow as pa
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
 from core.app.base import prose
 from core.app.compute import cache
+from core.figures.numbers import readable
 from core.learning import tuning, tuning_texts
 from core.learning.learner import Copying, Learner
 from core.model import checkpoints
-from pages.training import alignment, fine_tuning, tuning_parts
+from pages.training import alignment, charts, fine_tuning, recorded_tuning, tuning_parts
 from tests.helpers import lessons
 from tests.helpers.lessons import fine
 from tests.helpers.messages import formulas
@@ -177,6 +180,59 @@ def test_the_questions_have_the_answers_that_a_second_computation_gives():
     assert verdict(at, question(at).options.index(str(len(loaded.tokenizer.encode(answer)) + 1)))
     at = open_at("aligned")
     assert verdict(at, next(i for i, option in enumerate(question(at).options) if option.startswith("0.693")))
+
+
+def losses_of(at: AppTest) -> pd.DataFrame:
+    """The rows of the chart of the losses."""
+    return pa.ipc.open_stream(at.get("vega_lite_chart")[0].proto.datasets[0].data.data).read_pandas()
+
+
+@pytest.mark.parametrize("kind", [*tuning_texts.KINDS, "fact"])
+def test_the_recorded_run_has_its_control_from_random_weights_in_the_same_picture(kind: str):
+    at, control = open_at(pairs=kind), recorded_tuning.tuning_run("scratch", kind)
+    rows = losses_of(at)
+    drawn = rows[(rows["line"] == WORDS.label("tuning_line_scratch")) & rows["x"].notna()]
+    assert drawn["y"].tolist() == [step.held_out for step in control.history] and control.history[-1].step == 100
+    right = [round(24 * run.history[-1].right) for run in (recorded_tuning.tuning_run("tuned", kind), control)]
+    assert right[0] >= right[1] and {f"pretrained: {right[0]} of 24 right", f"random weights: {right[1]} of 24 right"
+                                     } <= set(rows["end"].dropna())
+    assert f"from random weights {readable(100 * control.history[-1].right)}\u00a0%" in said(at)
+    other = open_at(pairs=kind, seed="1")
+    assert fine(other) and WORDS.label("tuning_line_scratch") not in set(losses_of(other)["line"])
+    assert not re.search(r"from random weights \d", said(other))
+
+
+def test_fewer_pairs_teach_less_and_least_from_random_weights():
+    told = next(c.value for c in open_at().caption if "With 10 pairs" in c.value)
+    few = list(map(int, re.findall(r"pairs: (\d+), from random weights (\d+)", told)[0] + re.findall(
+        r"pairs: (\d+), from random weights (\d+)", told)[1]))
+    assert few == [round(24 * recorded_tuning.tuning_run(name, f"feeling {n}").history[-1].right)
+                   for n in (10, 50) for name in ("tuned", "scratch")]
+    assert few[1] < few[0] < few[2] < 24 and few[1] < few[3] < few[2]
+
+
+def test_random_weights_learn_here_too_and_belong_to_no_reader():
+    at = open_at(base="random")
+    start = cache.shared_model("stories-small", "cpu").model
+    twin = tuning_parts.untrained(cache.shared_model("stories-small", "cpu"))
+    assert fine(at) and "8.37 nats" in said(at) and twin.model.config == start.config
+    assert twin.model.E.std() != start.E.std()
+    at.button("training_run").click().run()
+    assert until(lambda: own_of(at) and len(own_of(at)[0].history) > 1)
+    at.button("training_run").click().run()
+    assert own_of(at)[0].history[1].held_out == pytest.approx(
+        recorded_tuning.tuning_run("scratch", "feeling").history[1].held_out, rel=2e-3)
+
+
+def test_what_stands_at_the_end_of_a_line_is_crossed_by_none():
+    lines = {"low": [8.0, 0.1, 0.1], "just above": [8.0, 0.4, 0.3], "far above": [2.0, 4.0, 4.5]}
+    rows = pd.DataFrame([(name, x, y) for name, ys in lines.items() for x, y in zip((0, 60, 100), ys)],
+                        columns=["line", "x", "y"])
+    places = charts.end_places(rows, charts.Axis("", (0, 9)), 245)
+    room = 9 * charts.NAME_HEIGHT / (245 - charts.AXIS_HEIGHT)
+    assert places["low"] >= 0.4 and places["just above"] >= places["low"] + room and places["far above"] == 4.5
+    for place in places.values():
+        assert not any(place < y < place + room for ys in lines.values() for y in ys[1:])
 
 
 def test_pretraining_is_what_the_record_says():
