@@ -1,9 +1,10 @@
 import { make, setText } from "../../core/components/lib/dom.js";
 import { mounted } from "../../core/components/lib/view.js";
 
-// header: cards [{title, note, kind, lines: [{parts: [[text, kind]], note, kind}]}]; scale. kind of a part: "" (as it
-// is), "slot" (from the data), "answer" (to be learned), "number"; of a line: "", "picked", "kept", "dropped", "muted",
-// "beside" (no room for it on a projector); of a card: "", "picked", "running".
+// header: cards [{title, note, kind, lines: [{parts: [[text, kind]], note, kind}]}]; scale; widths: CSS, "" for equal
+// ones. kind of a part: "" (as it is), "slot" (from the data), "answer" (to be learned), "number", "name" (of what
+// follows), "chip start", "chip text", "chip delimiter", "chip extract"; of a line: "", "picked", "kept", "dropped",
+// "muted", "beside" (no room for it on a projector); of a card: "", "picked", "running".
 class Cards {
   constructor(root) {
     this.root = root;
@@ -12,7 +13,7 @@ class Cards {
 
   receive(header) {
     this.row.replaceChildren();
-    this.row.style.setProperty("--cards", String(header.cards.length));
+    this.row.style.setProperty("--cards", header.widths || `repeat(${header.cards.length}, minmax(0, 1fr))`);
     for (const card of header.cards) {
       const box = make("section", `card ${card.kind ?? ""}`, this.row);
       setText(make("strong", "", box), card.title);

@@ -1,5 +1,5 @@
 """Instructions: the known collections by how they were built, and how an instance is built: from a data set, from a
-chat, by a model.
+chat, by a model; and how the tasks of GPT-1, which took no instructions, were given to it.
 """
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ from core.app.state import Run, reader
 from core.figures.numbers import grouped, latex_number, latex_operand, percent, readable
 from core.learning import instructions
 from core.learning.instructions import BUILT, Candidate, Collection
-from pages.training import cards, charts
+from pages.training import cards, charts, task_inputs
 from pages.training.shared import (
     PREFIX,
     ask,
@@ -58,13 +58,15 @@ def draw(page: Lesson, run: Run) -> Reading:
     with side_by_side("bottom", "medium"):
         choice(page, "built")
         built = read("built")
-        {"collections": _sorting, "datasets": _row_controls, "people": _turn_controls, "model": _writing}[built](page)
+        {"collections": _sorting, "datasets": _row_controls, "people": _turn_controls, "model": _writing,
+         "inputs": task_inputs.controls}[built](page)
     if built == "collections":
         return _collections(page)
     if run.loaded.model.config.n_context < LEAST_CONTEXT:
         return cannot(page.label("instructions_too_short", name=escaped(run.title),
                                  n=run.loaded.model.config.n_context, least=LEAST_CONTEXT))
-    return {"datasets": _from_data, "people": _from_people, "model": _by_model}[built](page, run.loaded)
+    return {"datasets": _from_data, "people": _from_people, "model": _by_model,
+            "inputs": task_inputs.draw}[built](page, run.loaded)
 
 
 def totals_of(found: Sequence[Collection]) -> dict[str, int]:

@@ -65,7 +65,8 @@ SETTINGS = Settings("training", {
     "rlhf_at": Setting(-1, low=-1),
     # of instructions: what is open; the order of the collections; the data set, its row and the template; the answer in
     # the chat; how many texts a model has written, and the bound of their overlap
-    "built": Setting("collections", options=("collections", *instructions.BUILT)),
+    "built": Setting("collections", options=("collections", *instructions.BUILT, "inputs")),
+    "sentence": Setting(""),                      # that GPT-1's inputs are made of; "": the lesson's own
     "collections_by": Setting("built", options=("built", "size", "date")),
     "data_set": Setting("sentiment", options=instructions.SETS),
     "data_row": Setting(0, low=0, high=999),

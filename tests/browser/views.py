@@ -57,6 +57,7 @@ LESSONS = {
                  "instructions, data": View(".st-key-training_templates", (("built", "datasets"),)),
                  "instructions, people": View(".training_cards .card", (("built", "people"),)),
                  "instructions, model": View(".training_cards .card", (("built", "model"),)),
+                 "instructions, inputs": View(".training_cards .card", (("built", "inputs"),)),
                  "rlhf": View(".st-key-training_rlhf_reward", whole=False),
                  "rlhf, demonstrations": View(".st-key-training_rlhf_sft", (("rlhf_stage", "demonstrations"),),
                                               whole=False),

@@ -11,7 +11,7 @@ from core.cost import elementwise
 from core.evaluation import confidence
 from core.language import word_order
 from core.language.futures import futures
-from core.learning import teacher_forcing
+from core.learning import task_inputs, teacher_forcing
 from core.model.generation import generate
 from core.model.intervention import Intervention
 from core.model.sampling import SamplingConfig, truncate
@@ -48,6 +48,16 @@ def test_one_vector_for_both_makes_tokens_match_themselves():
     block, own = there.trace.blocks[int(settings["layer"])], torch.arange(len(there.token_ids))
     matched, alike = ((block.Q[head] @ keys.T).argmax(-1) == own for keys in (block.K[head], block.Q[head]))
     assert matched.double().mean() < 0.1 and alike.double().mean() > 0.9
+
+
+@shows("C44")
+def test_a_linear_layer_reads_a_feeling_off_one_vector():
+    there = opening()
+    head = task_inputs.fitted(there.model, there.tokenizer)
+    said = [task_inputs.CLASSES[int(head.logits(task_inputs.extracted(there.model, [task_inputs.row_of(
+        there.tokenizer, [text], there.model.config.n_context)])[0]).argmax())]
+        for text in ("Lily lost her ball", "Lily found her ball")]
+    assert said == ["negative", "positive"] and head.right == task_inputs.N_HELD_OUT == 24
 
 
 @shows("D13")

@@ -52,7 +52,7 @@ _EACH = {
     "training/childhood": {STEP: "numbers_prompt_then"},
     "training/tuning": {STEP: "numbers_masked_before numbers_masked_now numbers_margin numbers_answer_price "
                               "numbers_answer_probability", SIZES: "numbers_adapters"},
-    "training/instructions": {STEP: "numbers_collections"},
+    "training/instructions": {STEP: "numbers_collections", EDGE: "numbers_template"},
     "training/schedules": {EDGE: "numbers_middle numbers_warmup"},
     "training/packing": {EDGE: "numbers_ratio"},
     "training/kepler": {STEP: "numbers_left numbers_directions"},

@@ -176,3 +176,20 @@ def a_row_fills_a_template_and_a_text_like_another_is_struck_off(page: Page) -> 
     overlaps = [(float(line.locator(".note").inner_text()), "kept" in line.get_attribute("class"))
                 for line in lines.all()]
     assert len(overlaps) == 6 and all(kept == (overlap < 0.7) for overlap, kept in overlaps)
+
+
+@seen("C44")
+def four_tasks_are_rows_and_a_layer_reads_the_last_vector(page: Page) -> None:
+    lines = page.locator(".training_cards .card").first.locator(".line")
+    names = [name.strip() for name in lines.locator(".name").all_inner_texts()]
+    assert [name for name in names if name] == ["classification", "entailment", "similarity", "multiple choice"]
+    assert len(names) == 6 and all("extract" in line.locator(".chip").last.get_attribute("class")
+                                   for line in lines.all())
+    head, text = page.locator(".training_cards .card").last, page.get_by_placeholder("Lily lost her ball")
+    assert text.input_value() == "" and "24 of 24 others are right" in head.inner_text()
+    u = [value_of(each.removeprefix("u = ")) for each in head.locator(".number").all_inner_texts()[1:]]
+    said = re.search(r"says (\w+): ([\d.]+)\s%", page.locator(".st-key-training_stage strong").first.inner_text())
+    assert said[1] == "negative" and float(said[2]) == pytest.approx(100 / (1 + math.exp(u[0] - u[1])), abs=0.01)
+    text.fill("Lily found her ball")
+    text.press("Enter")
+    page.locator(".st-key-training_stage strong", has_text="says positive").wait_for()

@@ -4,6 +4,7 @@ a model's texts that are kept or dropped as their overlap says.
 from __future__ import annotations
 
 import copy
+import math
 import re
 
 import pytest
@@ -12,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.app.base import prose
 from core.app.compute import cache
-from core.learning import instructions
+from core.learning import instructions, task_inputs
 from tests.helpers import lessons
 from tests.helpers.lessons import fine
 from tests.helpers.messages import formulas, given, numbers_in
@@ -38,11 +39,11 @@ def cards_of(at: AppTest) -> list[dict]:
     return given(at, "training_cards")["cards"]
 
 
-@pytest.mark.parametrize("built", ["collections", *instructions.BUILT])
+@pytest.mark.parametrize("built", ["collections", *instructions.BUILT, "inputs"])
 def test_every_part_bears_an_absurd_address(built: str):
     assert fine(open_at(built))
     assert fine(open_at(built, collections_by="x", data_set="?", data_row="1e9", template="9", turn="-3", written="0",
-                        overlap="nan", seed="99"))
+                        overlap="nan", seed="99", sentence="{x} <b> 你好 " * 20))
 
 
 def test_the_collections_stand_in_the_order_that_is_picked():
@@ -100,9 +101,31 @@ def test_what_the_model_writes_is_kept_or_dropped_by_its_overlap():
     assert [line["parts"][0][0] for line in lines] == [text for _, text in texts[::-1]]
 
 
+@pytest.mark.parametrize("model", ["stories", "stories-small"])
+def test_a_layer_on_the_extract_tokens_vector_says_what_its_logits_say(model: str):
+    at = open_at("inputs", sentence="Tom ate the cake", model=model)
+    loaded = cache.shared_model(model, "cpu")
+    rows, head = cards_of(at)
+    texts = [[text for text, kind in line["parts"] if "chip" in kind] for line in rows["lines"]]
+    extract = loaded.tokenizer.visible(loaded.tokenizer.encode(task_inputs.EXTRACT)[0])
+    assert len(texts) == 6 and all(text[-1] == extract for text in texts)
+    ids = [loaded.tokenizer.first, *loaded.tokenizer.encode("Tom ate the cake:")]
+    assert texts[0] == [loaded.tokenizer.visible(i) for i in ids]
+    h = loaded.model.final_vectors(torch.tensor(ids))[-1].double()
+    fitted = task_inputs.fitted(loaded.model, loaded.tokenizer)
+    u = (h @ fitted.W + fitted.b).tolist()
+    shown = [float(line["parts"][1][0].removeprefix("u = ").replace("−", "-")) for line in head["lines"][1:3]]
+    assert shown == pytest.approx(u, rel=0.01, abs=0.01)
+    assert f"{fitted.right} of 24" in head["note"]
+    assert float(re.findall(r"[\d.]+", formulas(at)[1])[-1]) == pytest.approx(
+        1 / (1 + math.exp(-abs(u[0] - u[1]))), abs=1e-3)
+
+
 def test_the_questions_have_the_answers_of_a_second_count():
     at = open_at("people")
     assert verdict(at, question(at).options.index("1"))
+    at = open_at("inputs")
+    assert verdict(at, question(at).options.index("3"))
     at = open_at("model")
     loaded = cache.shared_model("stories", "cpu")
     texts = [instructions.write(loaded.model, loaded.tokenizer, k, 0) for k in range(6)]
