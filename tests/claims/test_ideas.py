@@ -50,7 +50,7 @@ def test_one_vector_for_both_makes_tokens_match_themselves():
     assert matched.double().mean() < 0.1 and alike.double().mean() > 0.9
 
 
-@shows("C44")
+@shows("C45")
 def test_a_linear_layer_reads_a_feeling_off_one_vector():
     there = opening()
     head = task_inputs.fitted(there.model, there.tokenizer)

@@ -178,7 +178,7 @@ def a_row_fills_a_template_and_a_text_like_another_is_struck_off(page: Page) -> 
     assert len(overlaps) == 6 and all(kept == (overlap < 0.7) for overlap, kept in overlaps)
 
 
-@seen("C44")
+@seen("C45")
 def four_tasks_are_rows_and_a_layer_reads_the_last_vector(page: Page) -> None:
     lines = page.locator(".training_cards .card").first.locator(".line")
     names = [name.strip() for name in lines.locator(".name").all_inner_texts()]
