@@ -1,4 +1,4 @@
-"""What a pass computed, as numpy has it."""
+"""The tensors of a pass as numpy arrays."""
 import numpy as np
 from torch import Tensor
 

@@ -94,8 +94,8 @@ def is_scaled(weights: Block) -> bool:
 
 
 def simple_steps(X: Tensor, query: int, allowed: Tensor, divided: bool = False) -> Steps:
-    """Attention without weights on the vectors X (N, d): the score is x_i·x_j, or x_i·x_j/√d where it is divided, the
-    output Σ_j α_ij x_j. allowed (N,) bool.
+    """Attention without weights on the vectors X (N, d): the score is x_i·x_j, or x_i·x_j/√d if `divided`, and the
+    output is Σ_j α_ij x_j. allowed (N,) bool.
 
     >>> steps = simple_steps(torch.tensor([[1.0, 0.0], [0.0, 2.0]]), 1, torch.tensor([True, True]))
     >>> steps.products.tolist(), [round(w, 4) for w in steps.weights.tolist()]

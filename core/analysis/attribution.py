@@ -24,7 +24,7 @@ from core.model.config import ModelConfig
 from core.model.transformer import Transformer
 
 Score = Callable[[Tensor], Tensor]      # (B, N, d) -> (B,)
-BATCH_BYTES = 400_000_000               # that one batch of gradients takes at most, where one point takes no more
+BATCH_BYTES = 400_000_000               # the most that one batch of gradients takes, unless a single point takes more
 
 
 def log_prob_score(model: Transformer, target: int) -> Score:
@@ -61,7 +61,7 @@ def _point_bytes(config: ModelConfig, n_tokens: int) -> int:
 
 def integrated_gradients(score: Score, x: Tensor, baseline: Tensor, n_steps: int, at_once: int = 64) -> np.ndarray:
     """(N,) each token's part of f(x) − f(baseline), both (N, d): x − baseline times the gradient averaged over the
-    straight path from the baseline to x, of which a batch holds `at_once` points.
+    straight path from the baseline to x, `at_once` points in a batch.
 
     The integral is a Gauss-Legendre sum of n_steps gradients; the difference between the sum of the parts and f(x) −
     f(baseline) is its error. That is large from a baseline of zeros in a model without position embeddings: there the
@@ -123,8 +123,8 @@ def ranks(values: np.ndarray) -> np.ndarray:
 
 
 def rank_correlation(a: np.ndarray, b: np.ndarray) -> float:
-    """Spearman's ρ in [−1, 1]: the correlation of the ranks. NaN for fewer than three values, or where all values of
-    a or of b are equal.
+    """Spearman's ρ in [−1, 1]: the correlation of the ranks. NaN for fewer than three values, or if all values of a or
+    of b are equal.
 
     >>> round(rank_correlation(np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.0, 3.0, 2.0, 9.0])), 9)
     0.8

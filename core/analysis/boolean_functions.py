@@ -1,7 +1,7 @@
 """Structure and parameters, counted: which Boolean functions g of n bits a family f(x, θ) reaches, by running every θ.
 
-There are 2^(2^n) functions g, and to name one takes 2^n bits. A θ of p bits picks one of at most 2^p of them. Of the
-2^n bits a family that reaches R functions leaves log₂ R to θ; its structure has settled the rest.
+There are 2^(2^n) functions g, and naming one takes 2^n bits. A θ of p bits picks one of at most 2^p of them. A family
+that reaches R functions leaves log₂ R of the 2^n bits to θ; its structure has settled the rest.
 
     table       f(x, θ) = θ_x for the first inputs x, 0 for all others        one bit for each of those inputs
     parity      f(x, θ) = b ⊕ w₁x₁ ⊕ … ⊕ w_nx_n                               n + 1 bits
@@ -18,13 +18,13 @@ from dataclasses import dataclass
 import numpy as np
 
 FAMILIES = ("threshold", "network", "parity", "table")
-CHUNK = 1 << 16         # θ that are run at a time
+CHUNK = 1 << 16         # θ in one run
 
 
 @dataclass(frozen=True)
 class Family:
-    """A family of functions of n bits. bits: of each weight; of "table" the inputs whose value θ says; "parity" has
-    none to choose.
+    """A family of functions of n bits. bits: those of each weight; for "table", the inputs whose value θ gives;
+    "parity" has no such choice.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Family:
         return 1 << (1 << self.n)
 
     def weights(self, thetas: np.ndarray) -> np.ndarray:
-        """(M, n_weights) the weights that θ says, for (M,) whole numbers θ of p bits."""
+        """(M, n_weights) the weights that θ stands for, for (M,) whole numbers θ of p bits."""
         width = self.p // max(1, self.n_weights)
         parts = thetas[:, None] >> (width * np.arange(self.n_weights)) & ((1 << width) - 1)
         return 2 * parts - (1 << width) + 1 if self.name in ("threshold", "network") else parts
@@ -88,8 +88,8 @@ def _threshold(weights: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Reached:
-    """Which functions a family reaches. counts (2^(2^n),): the θ that give each function; first (2^(2^n),): the
-    smallest of them, −1 for none. Function g has bit x where g(x) = 1.
+    """The functions a family reaches. counts (2^(2^n),): how many θ give each function; first (2^(2^n),): the smallest
+    of them, −1 for none. Function g has bit x where g(x) = 1.
     """
 
     family: Family
@@ -107,12 +107,12 @@ class Reached:
 
     @property
     def said_by_structure(self) -> float:
-        """What is left of the 2^n bits."""
+        """The rest of the 2^n bits."""
         return (1 << self.family.n) - self.said_by_parameters
 
 
 def reached(family: Family) -> Reached:
-    """Runs all 2^p parameters θ; about a second for p = 22."""
+    """Run all 2^p parameters θ; about a second for p = 22."""
     counts, first = np.zeros(family.n_functions, dtype=np.int64), np.full(family.n_functions, -1, dtype=np.int64)
     for start in range(0, 1 << family.p, CHUNK):
         thetas = np.arange(start, min(start + CHUNK, 1 << family.p))

@@ -1,13 +1,13 @@
-"""What each part of the model contributes to the token that it predicts: the logit lens, and a logit as the sum of what
-every part adds to it.
+"""The contribution of each part of a model to the token that it predicts: the logit lens, and a logit as the sum of
+what every part adds to it.
 
 The stream is a sum, and the map from it to a logit is linear but for one thing: a norm divides by a σ that depends on
 the whole sum. With σ frozen at its value in this pass everything is linear, subtracting the mean included: every part
 has a share of its own, and the shares add up to the logit. The head of a BERT applies an activation to the last vector
 before the unembedding: each of its units is frozen as the factor act(z)/z by which it multiplied its input in this
 pass. Biases are parts of their own; there is no remainder. These are *direct* contributions: what an early head changes
-in later blocks counts as theirs, and what an encoder does counts as that of the cross-attention which reads it.
-(Elhage et al., 2021, "A Mathematical Framework for Transformer Circuits"; the lens: nostalgebraist, 2020.)
+in later blocks counts as theirs, and what an encoder does counts for the cross-attention that reads it. (Elhage et al.,
+2021, "A Mathematical Framework for Transformer Circuits"; the lens: nostalgebraist, 2020.)
 """
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class Part:
     """One addend of the stream.
 
     kind: "embedding", "position", "token type", "head", "attention bias" (b_O), "mlp", "mlp bias" (b_2), in a block of
-    experts, in the place of "mlp", an "expert" for each that read the token, and "shared expert", in an
+    experts, instead of "mlp", an "expert" for each expert that read the token, and "shared expert", in an
     encoder-decoder's decoder also "cross head" and "cross attention bias", and the β of each norm on the way:
     "attention norm bias", "cross attention norm bias" and "mlp norm bias" of a post-norm, DeepNorm or sandwich block,
-    "embedding norm bias" of a model that norms its embeddings, "embedding map bias" (b_E) of one that maps them,
-    "final norm bias" of a pre-norm or sandwich model, "head
-    bias" (b_H) and "head norm bias" of a head's transform, and "unembedding bias" (b_U), which stands in no stream but
-    in the logits alone. layer, head, expert: None where it has none.
+    "embedding norm bias" of a model that norms its embeddings, "embedding map bias" (b_E) of a model that maps them,
+    "final norm bias" of a pre-norm or sandwich model, "head bias" (b_H) and "head norm bias" of a head's transform, and
+    "unembedding bias" (b_U), which is in the logits alone, not in the stream. layer, head, expert: None if the part has
+    none.
     """
 
     kind: str
@@ -87,7 +87,7 @@ class _Addends:
         self.add(bias, shift)
 
     def join(self, written: _Addends, kept: float) -> None:
-        """Multiply these parts by `kept` (α under DeepNorm, else 1), and append those of what a sublayer wrote."""
+        """Multiply these parts by `kept` (α under DeepNorm, else 1), and append the parts that a sublayer wrote."""
         self.vectors = kept * self.vectors
         self.add_all(written.parts, written.vectors)
 
@@ -151,7 +151,7 @@ def _add_block(addends: _Addends, weights, block: BlockTrace, layer: int, positi
 
 def _add_feed_forward(addends: _Addends, weights: Block, block: BlockTrace, position: int, norm: str) -> None:
     """Add what the feed-forward part of one block wrote: its neurons together, or each expert that read the token, as
-    much of it as its weight lets through; and b_2, of experts weighted in the same way.
+    much of it as its weight lets through; and b_2, for experts weighted in the same way.
     """
     layer, mixture = weights.layer, weights.mixture
     if mixture is None:
@@ -177,8 +177,8 @@ def _add_heads(addends: _Addends, weights, trace: BlockTrace | CrossTrace, posit
 
 @dataclass(frozen=True)
 class Sublayer:
-    """One sublayer of a block as it joins the stream: what it wrote, the sum with the stream, and the norm that each of
-    the two passes (None: there is none).
+    """One sublayer of a block as it joins the stream: what it wrote, the sum with the stream, and the norm on each of
+    the two (None: there is none).
     """
 
     name: str                # "attention", "cross attention" or "mlp"
@@ -213,8 +213,8 @@ def _check_sum(vectors: Tensor, h_final: Tensor) -> None:
 
 def through_head(model: Transformer, trace: Trace, position: int, vectors: Tensor) -> Tensor:
     """Apply the head's transform as a linear map to vectors (..., d), float64: W_H, then each unit's factor act(z)/z
-    and the norm with its σ, both frozen at their values at `position`, without biases; W_H alone where that is all of
-    it. A model without such a transform returns the vectors unchanged.
+    and the norm with its σ, both frozen at their values at `position`, without biases; W_H alone if the transform is
+    nothing else. A model without such a transform returns the vectors unchanged.
     """
     return vectors if model.W_H is None else _apply_units(model, trace, position, vectors.double() @ model.W_H.double())
 
@@ -234,8 +234,8 @@ def _apply_units(model: Transformer, trace: Trace, position: int, addends: Tenso
 
 
 def logit_contributions(model: Transformer, trace: Trace, position: int, token_id: int) -> Contributions:
-    """What every part adds to the logit of `token_id` as the token after `position` (in an encoder: at `position`):
-    each part of h_final, through the head's transform if the model has one, times the token's row of the unembedding.
+    """The addends of the logit of `token_id` as the token after `position` (in an encoder: at `position`): each part of
+    h_final, through the head's transform if the model has one, times the token's row of the unembedding.
 
     The values add up to trace.logits[position, token_id], or to what enters a cap on the logits: within 1e-5 of its
     size in float32 and 1e-10 in float64, measured against the sum of their magnitudes where parts cancel.
@@ -256,8 +256,8 @@ def logit_contributions(model: Transformer, trace: Trace, position: int, token_i
 
 
 def carry_to_final(model: Transformer, trace: Trace, position: int, layer: int, vectors: Tensor) -> Tensor:
-    """What vectors (..., d), written at `position` by the feed-forward part of block `layer`, become in h_final on the
-    direct path, float64.
+    """Carry vectors (..., d), written at `position` by the feed-forward part of block `layer`, to h_final on the direct
+    path, float64.
 
     Every norm they pass is frozen at its value in this pass: in a sandwich block the norm on what the sublayer wrote,
     in a post-norm or DeepNorm block the sublayer's norm and all later ones, and the final norm of a model that has one.
@@ -278,8 +278,8 @@ def carry_to_final(model: Transformer, trace: Trace, position: int, layer: int, 
 
 
 def neuron_promotions(model: Transformer, trace: Trace, layer: int, position: int, neurons: Tensor) -> Tensor:
-    """(n, |V|) float64: what each of `neurons` (n,) int64 adds to every logit, firing as it does at `position` of
-    block `layer`, which is not of experts.
+    """(n, |V|) float64: what each of `neurons` (n,) int64 adds to every logit, firing as it does at `position` of block
+    `layer`, which has no experts.
 
     A neuron writes its activation times its row of W_2 into the stream; on the direct path that vector passes the
     frozen norms and the head's transform, if there is one, and is multiplied by the unembedding. Over all d_ff neurons

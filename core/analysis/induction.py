@@ -1,4 +1,4 @@
-"""Induction: how well a model predicts random tokens when they are repeated, and which heads do so."""
+"""Induction: how well a model predicts random tokens when they are repeated, and which heads make it possible."""
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -1,5 +1,5 @@
-"""What the feed-forward part makes of every mixture of two tokens' vectors: an average of two vectors lies on the line
-between them, and so does everything linear that is made of it; the feed-forward part leaves the line.
+"""The feed-forward part's output for every mixture of two tokens' vectors: an average of two vectors lies on the line
+between them, and a linear map keeps it on a line; the feed-forward part leaves the line.
 """
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def can_be_mixed(config: ModelConfig) -> bool:
 
 
 def mixed(block: BlockTrace, weights: Block, a: int, b: int, n: int = 41) -> Mixed:
-    """n mixtures of the tokens at positions a and b, from a alone to b alone; what the part makes of them is told
-    before any norm behind it. For models that `can_be_mixed`, and for tokens that differ there.
+    """n mixtures of the tokens at positions a and b, from a alone to b alone; the outputs are taken before any norm
+    that follows. For models that `can_be_mixed`, and for tokens that differ there.
     """
     config = weights.config
     read = weights.mlp_norm(block.resid_mid, config.norm) if config.reads_normed else block.resid_mid

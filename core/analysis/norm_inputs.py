@@ -1,4 +1,4 @@
-"""What the norms of a model read."""
+"""The inputs of a model's norms."""
 from torch import Tensor
 
 from core.model.config import ModelConfig
@@ -8,8 +8,8 @@ from core.model.transformer import Transformer
 
 
 def norm_places(config: ModelConfig) -> set[str]:
-    """Where the model has norms: "attention" and "mlp" (before or after each sublayer), "final" (after the last block),
-    "embedding" (before the first block).
+    """The places of the model's norms: "attention" and "mlp" (before or after each sublayer), "final" (after the last
+    block), "embedding" (before the first block).
     """
     return {"attention"} | {place for place, stands in (("mlp", config.d_ff is not None),
                                                         ("final", not config.norms_sums),
@@ -17,8 +17,8 @@ def norm_places(config: ModelConfig) -> set[str]:
 
 
 def norm_input(model: Transformer, trace: Trace, where: str, layer: int) -> tuple[Tensor, Norm]:
-    """What a norm of the model reads (N, d), and the norm itself. where: "attention" or "mlp" in block `layer`, "final"
-    or "embedding".
+    """The input (N, d) of a norm of the model, and the norm itself. where: "attention" or "mlp" in block `layer`,
+    "final" or "embedding".
     """
     block, weights, config = trace.blocks[layer], model.blocks[layer], model.config
     if where == "embedding":

@@ -1,5 +1,5 @@
-"""One block of a model, taken apart: what each of its parts made of every token's vector, in the order of its wiring,
-and the same with another token's vector exchanged or with the norms at their other place.
+"""One block of a model, taken apart: what each of its parts made of every token's vector, in the order of its wiring;
+the same with one token's vector exchanged for another's, or with the norms at their other place.
 """
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ PLACEMENTS = ("pre", "post")
 
 @dataclass(frozen=True)
 class Part:
-    """One part of a block: its name, the rows up to what is added of it, of which a model has some, the sum that a norm
-    follows, and the row of the stream after it.
+    """One part of a block: its name, its rows up to its addition to the stream (a model has some of them), the sum that
+    a norm follows, and the row of the stream after it.
     """
 
     name: str
@@ -37,7 +37,7 @@ FEED_FORWARD = Part("mlp", ("norm2", "hidden", "mlp", "added2"), "sum2", "H")
 
 @dataclass(frozen=True)
 class Row:
-    """What one part gives for every token; `of` names the rows that it is computed of, the nearest last."""
+    """The values of one row for every token; `of` names the rows that it is computed from, the nearest last."""
 
     name: str
     of: tuple[str, ...]
@@ -46,8 +46,8 @@ class Row:
 
 @dataclass(frozen=True)
 class Exchange:
-    """At `position`, the part `before` which it is done and all later ones read the vector of the token at `source`;
-    with one position twice the block itself, by the very same operations.
+    """An exchange before one part: at `position`, that part and all later ones read the vector of the token at
+    `source`. With source = position the block stays as it is, by the very same operations.
     """
 
     before: str         # "cross" or "mlp"
@@ -56,13 +56,13 @@ class Exchange:
 
 
 def parts(config: ModelConfig) -> tuple[Part, ...]:
-    """The parts of a model's blocks in their order; the decoder behind an encoder has cross-attention, too."""
+    """The parts of a model's blocks in their order; the decoder behind an encoder also has cross-attention."""
     has = {CROSS: config.kind == "encoder-decoder", FEED_FORWARD: config.d_ff is not None}
     return tuple(part for part in (ATTENTION, CROSS, FEED_FORWARD) if has.get(part, True))
 
 
 def can_be_rewired(config: ModelConfig) -> bool:
-    """Whether its norms can stand at the other one of PLACEMENTS: each part has one norm, before it or on its sum, and
+    """Whether its norms can stand at the other of PLACEMENTS: each part has one norm, before it or on its sum, and
     there is one stack; an encoder before it would give another memory.
     """
     return (config.norm_placement in PLACEMENTS and config.first_norm and not config.parallel_residual
@@ -70,14 +70,15 @@ def can_be_rewired(config: ModelConfig) -> bool:
 
 
 def wiring(config: ModelConfig, layer: int) -> dict[str, tuple[str, ...]]:
-    """The rows of a block in their order, from what enters it to what leaves it, each with the rows it is computed of.
+    """The rows of a block in their order, from what enters it to what leaves it, each with the rows it is computed
+    from.
 
-    X enters; norm is what attention reads, attention what it writes, added what is added of that, where it differs;
-    sum is a sum that a norm follows; O is the stream after it. cross_norm, cross, cross_added, cross_sum and C are the
-    same of cross-attention, which reads the encoder's final vectors, the memory, too; norm2, hidden, mlp, added2 and
-    sum2 of the feed-forward part, hidden its neurons. H leaves the block, after whichever part is its last. A pre-norm
-    block has X, norm, attention, O, norm2, hidden, mlp, H. A parallel one has no O: H is computed of X, attention and
-    mlp.
+    X enters; norm is what attention reads, attention what it writes, added what is then added to the stream, if it
+    differs; sum is a sum that a norm follows; O is the stream after it. cross_norm, cross, cross_added, cross_sum and C
+    are the same for cross-attention, which also reads the encoder's final vectors, the memory; norm2, hidden, mlp,
+    added2 and sum2 for the feed-forward part, hidden its neurons. H leaves the block, after whichever part is its last.
+    A pre-norm block has X, norm, attention, O, norm2, hidden, mlp, H. A parallel one has no O: H is computed from X,
+    attention and mlp.
     """
     absent, found = _absent(config, layer), {"X": ()}
     stream, added = "X", []
@@ -102,14 +103,14 @@ def _absent(config: ModelConfig, layer: int) -> set[str]:
 
 
 def _chain(start: str, names: list[str]) -> dict[str, tuple[str, ...]]:
-    """Each of the rows computed of the one before it, the first of `start`."""
+    """Each row, computed from the row before it, the first from `start`."""
     return {name: (before,) for before, name in zip((start, *names), names)}
 
 
 def rows(model: Transformer, block: BlockTrace, layer: int, exchange: Exchange | None = None,
          memory: Tensor | None = None) -> tuple[Row, ...]:
-    """The rows of a block's `wiring` with their numbers. memory (M, d): of an encoder-decoder, its encoder's final
-    vectors, which an exchange needs.
+    """The rows of a block's `wiring` with their numbers. memory (M, d): the final vectors of an encoder-decoder's
+    encoder, which an exchange needs.
     """
     weights, config = model.blocks[layer], model.config
     read = None
@@ -137,8 +138,9 @@ def _values(weights: Block, block: BlockTrace, read: Tensor | None) -> dict[str,
 
 def exchanged(model: Transformer, block: BlockTrace, layer: int, exchange: Exchange,
               memory: Tensor | None = None) -> tuple[BlockTrace, Tensor | None]:
-    """The block as it goes on from the exchange, and what its feed-forward part then reads (N, d), if it has one. That
-    is of the stream before the part; in a parallel block, which has none there, it reads X so, and X and its sum stay.
+    """The block from the exchange on, and the input (N, d) of its feed-forward part, if it has one. The vector is
+    exchanged in the stream before the part; in a parallel block, in the X that the part reads, while X itself and its
+    sum stay.
     """
     weights, config = model.blocks[layer], model.config
     if block.cross is not None:
@@ -169,7 +171,8 @@ def _swapped(stream: Tensor, exchange: Exchange, before: str) -> Tensor:
 
 
 def _crossed(weights: Block, stream: Tensor, block: BlockTrace, memory: Tensor) -> BlockTrace:
-    """The block with `stream` (N, d) as O and what cross-attention makes of it; it ends there, if it has no other part.
+    """The block with `stream` (N, d) as O and the output of cross-attention for it; it ends there if it has no other
+    part.
     """
     config, cross = weights.config, weights.cross
     X = cross.norm(stream, config.norm) if config.reads_normed else stream
@@ -185,7 +188,7 @@ def _crossed(weights: Block, stream: Tensor, block: BlockTrace, memory: Tensor) 
 
 def _summed(weights: Block, stream: Tensor, written: Tensor, norm: Norm | None,
             out_norm: Norm | None) -> tuple[Tensor, Tensor]:
-    """What is added of what a part has written (N, d), and the stream after it."""
+    """The addition to the stream from a part's output (N, d), and the stream after it."""
     config = weights.config
     added = written if out_norm is None else out_norm(written, config.norm)
     added = added if config.residual_scale == 1 else config.residual_scale * added
@@ -194,8 +197,8 @@ def _summed(weights: Block, stream: Tensor, written: Tensor, norm: Norm | None,
 
 
 def _fed(weights: Block, read: Tensor) -> dict[str, Tensor]:
-    """What the feed-forward part makes of `read` (N, d). Experts read each token by itself: beside others a product's
-    last bit depends on how many go to the same expert, and a token would seem to see them.
+    """The feed-forward part's fields for `read` (N, d). Experts read each token by itself: in a batch, a product's last
+    bit depends on how many tokens go to the same expert, and a token would seem to see the others.
     """
     if weights.mixture is None:
         return weights.feed_forward(read)
@@ -221,7 +224,7 @@ def with_relu(weights: Block, read: Tensor) -> WithReLU:
 
 
 def rewired(model: Transformer, placement: str) -> Transformer:
-    """A model of the very same weights whose norms stand at `placement`, "pre" or "post"; for one that
+    """A model of the very same weights whose norms stand at `placement`, "pre" or "post"; for a model that
     `can_be_rewired`. A final norm that the model does not have begins with gain 1. It was not trained like this: what
     it predicts makes no sense.
     """

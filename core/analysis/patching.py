@@ -1,5 +1,5 @@
 """Activation patching: one vector of another text's run put into this text's run, place by place, and how far that
-moves what the model says next; and the same with what one head writes, or one feed-forward part.
+moves the model's prediction; the same with the output of one head or one feed-forward part.
 
 Source: Vig et al. 2020, "Investigating Gender Bias in Language Models Using Causal Mediation Analysis"; Meng et al.
 2022, "Locating and Editing Factual Associations in GPT".
@@ -15,18 +15,18 @@ from torch import Tensor
 from core.model.trace import Trace
 from core.model.transformer import Transformer
 
-MOST_TOKENS = 4096          # that go through the blocks at once
+MOST_TOKENS = 4096          # the most tokens that go through the blocks at once
 
 
 @dataclass(frozen=True)
 class Patching:
-    """What each vector, or each part's output, of the other run does in this one.
+    """Logits after copying one vector, or one part's output, from the other run into this one.
 
-    logits (rows, columns, 2): u of the tokens `own` and `other` after the last position with one exchange; NaN where
-    that is not computed yet. Of vectors of the stream a row is a depth (after that many blocks), a column a position:
-    (L + 1, N, 2). Of outputs a row is a block, a column a head, and the last one its feed-forward part, if it has one:
-    (L, h + 1, 2). here, there (2,): the same logits in the two runs as they are. own: the token whose probability is
-    higher in this run by most; other: that whose probability is higher in the other run by most.
+    logits (rows, columns, 2): u of the tokens `own` and `other` after the last position with one copy; NaN if not
+    computed yet. For vectors of the stream, a row is a depth (after that many blocks), a column a position: (L + 1, N,
+    2). For outputs, a row is a block, a column a head, and the last column the feed-forward part, if there is one: (L,
+    h + 1, 2). here, there (2,): the same logits in the two runs themselves. own: the token whose probability is higher
+    in this run, by the largest difference; other: the same for the other run.
     """
 
     own: int
@@ -78,10 +78,10 @@ def first_difference(here: Sequence[int], there: Sequence[int]) -> int:
 
 @torch.inference_mode()
 def patched(model: Transformer, here: Trace, there: Trace) -> Iterator[Patching]:
-    """Yield what each vector of the run `there` does in the run `here`, after each depth, the last of them whole.
+    """Yield the effect of each vector of the run `there` in the run `here`, after each depth; the last one is complete.
 
-    The texts have as many tokens each and the model is a decoder. Before the first place where they differ the two runs
-    are the same, so nothing is exchanged there: the logits are this run's own.
+    Both texts have the same number of tokens and the model is a decoder. Before the first place where they differ the
+    two runs are the same, so nothing is exchanged there: the logits are this run's own.
     """
     first = first_difference(here.token_ids.tolist(), there.token_ids.tolist())
     same = here.logits[-1].expand(first, -1)
@@ -92,10 +92,10 @@ def patched(model: Transformer, here: Trace, there: Trace) -> Iterator[Patching]
 
 @torch.inference_mode()
 def patched_outputs(model: Transformer, here: Trace, there: Trace) -> Iterator[Patching]:
-    """Yield what the output of each head, and of each feed-forward part, of the run `there` does in the run `here`,
-    after each block, the last of them whole. Texts and model are as for `patched`.
+    """Yield the effect in the run `here` of the output of each head, and of each feed-forward part, of the run `there`,
+    after each block; the last one is complete. Texts and model are as for `patched`.
 
-    The output is exchanged at all positions at once; all that comes after it is computed anew.
+    The output is exchanged at all positions at once; everything after it is computed again.
     """
     n_layers, n_heads, has_mlp = model.config.n_layers, model.config.n_heads, model.config.d_ff is not None
 
@@ -108,8 +108,8 @@ def patched_outputs(model: Transformer, here: Trace, there: Trace) -> Iterator[P
 
 @torch.inference_mode()
 def with_heads(model: Transformer, here: Trace, there: Trace, layer: int, heads: Sequence[int]) -> Tensor:
-    """(len(heads), |V|) the last token's logits of the run `here`, where head_out of one of these heads is that of the
-    run `there`.
+    """(len(heads), |V|) the last token's logits of the run `here`, with head_out of one of these heads from the run
+    `there`.
     """
     block, n, parts = here.blocks[layer], len(here.token_ids), []
     for some in torch.tensor(list(heads), device=block.head_out.device).split(max(1, MOST_TOKENS // n)):
@@ -122,19 +122,19 @@ def with_heads(model: Transformer, here: Trace, there: Trace, layer: int, heads:
 
 @torch.inference_mode()
 def with_feed_forward(model: Transformer, here: Trace, there: Trace, layer: int) -> Tensor:
-    """(|V|,) the last token's logits of the run `here`, where mlp_out of one block is that of the run `there`."""
+    """(|V|,) the last token's logits of the run `here`, with mlp_out of one block from the run `there`."""
     return model.logits_from(here.blocks[layer].resid_pre, layer, {(layer, "mlp"): there.blocks[layer].mlp_out})
 
 
 @torch.inference_mode()
 def with_all_heads(model: Transformer, here: Trace, there: Trace) -> Tensor:
-    """(|V|,) the last token's logits of the run `here`, where the outputs of all heads are those of the run `there`."""
+    """(|V|,) the last token's logits of the run `here`, with the outputs of all heads from the run `there`."""
     return model.logits_from(here.blocks[0].resid_pre, 0,
                              {(layer, "attention"): block.attn_out for layer, block in enumerate(there.blocks)})
 
 
 def _row_by_row(here: Trace, there: Trace, rows: Iterable[Tensor], shape: tuple[int, int]) -> Iterator[Patching]:
-    """A Patching after each of the rows, (columns, |V|) the logits of its exchanges."""
+    """A Patching after each of the rows, each the logits (columns, |V|) of its exchanges."""
     own, other = answers(here, there)
     pair = [own, other]
     ends = [trace.logits[-1, pair].double().cpu() for trace in (here, there)]
@@ -145,8 +145,8 @@ def _row_by_row(here: Trace, there: Trace, rows: Iterable[Tensor], shape: tuple[
 
 
 def _exchanged(model: Transformer, x: Tensor, source: Tensor, first: int, depth: int) -> Tensor:
-    """(N − first, |V|) the last token's logits where the vector of one position of x (N, d), from `first` on, is that
-    of `source`, as x enters block number `depth`.
+    """(N − first, |V|) the last token's logits with the vector of one position of x (N, d), from `first` on, from
+    `source`, as x enters block number `depth`.
     """
     n, parts = len(x), []
     rows = max(1, MOST_TOKENS // n)

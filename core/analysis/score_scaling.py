@@ -136,7 +136,8 @@ def head_products(block: BlockTrace, config: ModelConfig) -> Tensor:
 
 
 def head_scaling(block: BlockTrace, config: ModelConfig) -> HeadScaling:
-    """What the division does to the heads of one block. Biases of positions (ALiBi, relative) are added after it."""
+    """The effect of the division on the heads of one block. Biases of positions (ALiBi, relative) are added after it.
+    """
     raw, root, allowed = head_products(block, config), config.divisor, block.allowed
     added = (block.scores.double() - attention.capped(raw / (root if config.scale_scores else 1.0), config.score_cap)
              if config.positions in ("alibi", "relative") else torch.zeros(()))

@@ -11,7 +11,7 @@ N_BINS = 10
 
 @dataclass(frozen=True)
 class Proportion:
-    """`right` of `n` trials. Raises ValueError where right is not in [0, n] or n is 0."""
+    """`right` of `n` trials. Raises ValueError if right is not in [0, n] or n is 0."""
 
     right: int
     n: int
@@ -39,9 +39,9 @@ class Proportion:
 
 
 def mann_whitney(positive: np.ndarray, negative: np.ndarray) -> float:
-    """The Mann-Whitney statistic U: the number of pairs (positive, negative) in which the positive value is higher,
-    where an equal pair counts ½. U over the number of pairs is the area under the ROC curve: 1 where a threshold
-    separates the two kinds, ½ at chance. Source: Mann and Whitney 1947; Hanley and McNeil 1982.
+    """The Mann-Whitney statistic U: the number of pairs (positive, negative) in which the positive value is higher; an
+    equal pair counts ½. U over the number of pairs is the area under the ROC curve: 1 if a threshold separates the two
+    kinds, ½ at chance. Source: Mann and Whitney 1947; Hanley and McNeil 1982.
 
     >>> mann_whitney(np.array([0.9, 0.5]), np.array([0.5, 0.1]))
     3.5
@@ -52,8 +52,8 @@ def mann_whitney(positive: np.ndarray, negative: np.ndarray) -> float:
 
 @dataclass(frozen=True)
 class Bin:
-    """The predictions whose confidence lies in [low, high); the last bin holds 1 too. Mean confidence and share right
-    are NaN where count is 0.
+    """The predictions whose confidence lies in [low, high); the last bin also holds 1. Mean confidence and share right
+    are NaN if count is 0.
     """
 
     low: float
@@ -100,7 +100,8 @@ def calibrate(confidence: np.ndarray, right: np.ndarray, n_bins: int = N_BINS) -
 
 def chance_errors(confidence: np.ndarray, n_draws: int = 400, seed: int = 0, n_bins: int = N_BINS) -> np.ndarray:
     """(n_draws,) sorted, lowest first: the expected calibration error of a perfectly calibrated model with these
-    confidences (M,) in samples of this size. Chance alone gives an error above 0, which is a mean of absolute values.
+    confidences (M,) in samples of this size. Chance alone gives an error above 0, since it is a mean of absolute
+    values.
     """
     uniform = np.random.default_rng(seed).random((n_draws, len(confidence)))
     return np.sort([calibrate(confidence, draws < confidence, n_bins).expected_error for draws in uniform])

@@ -28,7 +28,7 @@ def norms(vectors: Tensor) -> Tensor:
 
 def cosines(a: Tensor, b: Tensor) -> Tensor:
     """The cosine of the angle between vectors, a·b / (‖a‖‖b‖): (..., d) and (..., d), broadcast -> (...), in [-1, 1];
-    NaN where one is zero.
+    NaN if either is zero.
 
     >>> cosines(torch.tensor([1.0, 0.0]), torch.tensor([0.0, 2.0]))
     tensor(0.)
@@ -66,7 +66,7 @@ def layer_cosines(trace: Trace) -> Tensor:
     by_token = stream(trace).transpose(-3, -2)                                          # (..., N, L + 1, d)
     compared = cosines(by_token.unsqueeze(-2), by_token.unsqueeze(-3))
     itself = torch.eye(compared.shape[-1], dtype=torch.bool, device=compared.device) & ~compared.isnan()
-    # by definition, where rounding has 0.9999999
+    # by definition; rounding gives 0.9999999
     return torch.where(itself, 1.0, compared)
 
 
@@ -81,8 +81,8 @@ def relative_change(trace: Trace) -> Tensor:
 
 
 def mean_pairwise_cosine(vectors: Tensor) -> Tensor:
-    """How alike the tokens are: the mean cosine over all pairs of different rows, (..., N, d) -> (...), in [-1, 1].
-    A row of zeros has no direction and is left out; NaN where fewer than two rows have one.
+    """How alike the tokens are: the mean cosine over all pairs of different rows, (..., N, d) -> (...), in [-1, 1]. A
+    row of zeros has no direction and is left out; NaN if fewer than two rows have one.
 
     >>> mean_pairwise_cosine(torch.tensor([[1.0, 0.0], [0.0, 3.0], [2.0, 0.0]]))
     tensor(0.3333)
@@ -108,7 +108,7 @@ def standardise(x: Tensor, over: str, epsilon: float = 1e-5) -> Standardised:
     over="features": one μ and σ for each token, over its d features, as LayerNorm (Ba, Kiros and Hinton, 2016): no
     other token enters. over="tokens": one μ and σ for each feature, over the N tokens, as BatchNorm (Ioffe and Szegedy,
     2015) in training: every token enters. σ² is the mean squared deviation (divided by the count, not by count − 1);
-    the `std` given back is sqrt(σ² + ε), what is divided by.
+    the returned `std` is the divisor, sqrt(σ² + ε).
     """
     if over not in ("features", "tokens"):
         raise ValueError(f"Statistics are taken over features or tokens, not {over!r}.")
@@ -189,8 +189,8 @@ def first_token_score(pattern: Tensor) -> Tensor:
     one token.
 
     Position 0 holds the end-of-text token that every sequence begins with, so this is the share that a head puts on no
-    word (an "attention sink"). Query 0 is left out: under a causal mask it sees only itself. Query 1 counts for
-    `previous_token_score` too.
+    word (an "attention sink"). Query 0 is left out: under a causal mask it sees only itself. Query 1 also counts for
+    `previous_token_score`.
     """
     return pattern[..., 1:, 0].mean(-1)
 
@@ -243,8 +243,8 @@ def duplicate_token_score(pattern: Tensor, token_ids: Tensor, looks_ahead: bool 
 
 
 def looked_at(weights: Tensor, position: int) -> int:
-    """The other position that a query looks at most, by its weights (N,); the first position, where heads that find
-    nothing rest their attention, only in a text of two tokens. For N ≥ 2.
+    """The position, other than its own, that a query looks at most, by its weights (N,). The first position, where
+    heads that find nothing rest their attention, counts only in a text of two tokens. For N ≥ 2.
     """
     others = weights.clone()
     others[[position, 0] if len(weights) > 2 else position] = -1
@@ -256,10 +256,10 @@ LEAST_LOOK = 0.25         # of a query's weight: a head that puts less on the pr
 
 def telling_head(trace: Trace, query: int) -> tuple[int, int]:
     """(block, head) of a head that shows something at `query`: the one with the most weight on the text's own copies of
-    the token that the model predicts there or, where no head looks at one, with the largest weight on any token.
+    the token that the model predicts there or, if no head looks at one, with the largest weight on any token.
 
-    The first token, on which heads rest, the query itself and its neighbours do not count; (0, 0) where no other token
-    can be seen.
+    The first token, on which heads rest, the query itself and its neighbours do not count; (0, 0) if no other token can
+    be seen.
     """
     rows = torch.stack([block.pattern[:, query] for block in trace.blocks])                     # (L, h, N)
     counted = trace.blocks[0].allowed[query].clone()
@@ -338,8 +338,8 @@ class Effect:
 
 
 def effect(before: Tensor, after: Tensor, k: int = 10) -> Effect:
-    """What changed between two logit vectors (|V|,): KL(p_before ‖ p_after) = Σ p_before ln(p_before / p_after), and
-    the k largest changes.
+    """The change between two logit vectors (|V|,): KL(p_before ‖ p_after) = Σ p_before ln(p_before / p_after), and the
+    k largest changes.
 
     Computed in float64. A token of probability 0 before adds nothing to the divergence.
     """

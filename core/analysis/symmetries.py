@@ -23,7 +23,7 @@ WIDTH_AXES = {"E": (1,), "P": (1,), "T": (1,), "W_U": (1,), "W_Q": (1,), "W_K": 
               # the output of a head's transform is multiplied by the rows of E, as the stream is
               "weight": (0,), "bias": (0,), "W_C": (0,), "W_H": (0, 1), "b_H": (0,),
               "W_P": (0,), "W_E": (1,), "b_E": (0,)}
-# of a model whose rows of E have a width of their own, these have it as well
+# if a model's rows of E have a width of their own, these have it as well
 ENDS = ("embedding_norm.", "head_norm.")
 EMBEDDING_AXES = {"E": (), "P": (), "T": (), "W_U": (), "W_H": (0,), "b_H": ()}
 
@@ -55,7 +55,7 @@ def split(scores: Tensor) -> Split:
 
 
 def self_match(scores: Tensor) -> float:
-    """The share of queries whose highest score, in scores (N, N) before the mask, is that of their own key."""
+    """The share of queries whose highest score, in scores (N, N) before the mask, is the score of their own key."""
     return float((scores.argmax(-1) == torch.arange(len(scores))).double().mean())
 
 
@@ -65,8 +65,8 @@ def double_copy(model: Transformer) -> Transformer:
 
 
 def with_queries_as_keys(model: Transformer, layer: int, head: int) -> Transformer:
-    """The float64 model in which one head computes its keys as its queries: W_K = W_Q, b_K = b_Q, and the norm of keys
-    that of queries, for this head alone.
+    """The float64 model in which one head computes its keys as its queries: W_K = W_Q, b_K = b_Q, and the queries' norm
+    for the keys, in this head alone.
     """
     def change(block: Block) -> None:
         block.W_K[head] = block.W_Q[head]
@@ -119,7 +119,7 @@ def relabelled(model: Transformer, order: Tensor) -> Transformer:
 
 def score_matrix(weights: Block, head: int) -> Tensor:
     """M = W_Q W_Kᵀ of one head, (d, d) float64: x M yᵀ is the product of the query of x and the key of y, before they
-    are normed or turned. Where the model has biases M is (d + 1, d + 1), for x with a 1 behind it. Its rank is at most
+    are normed or turned. If the model has biases, M is (d + 1, d + 1), for x with a 1 appended. Its rank is at most
     d_k.
     """
     shared = head // (weights.config.n_heads // weights.config.n_kv_heads)

@@ -116,7 +116,7 @@ def continuation_log_probs(model: Transformer, contexts: Sequence[Sequence[int]]
 def _continued(model: Transformer, contexts: Sequence[Sequence[int]],
                continuations: Sequence[Sequence[Sequence[int]]]) -> list[list[float]]:
     """`continuation_log_probs` of contexts of one length. A continuation's first token is read from its context's last
-    vector, its further tokens from a second pass, which all that have any share.
+    vector, its further tokens from a second pass, shared by all continuations that have any.
     """
     cache = KVCache()
     last = model.final_vectors(torch.tensor(contexts, device=model.device), cache)[:, -1]

@@ -1,9 +1,9 @@
 """t-SNE (van der Maaten and Hinton 2008), a flat map that keeps neighbourhoods, not distances; and the share of the
 neighbours that a map keeps.
 
-A vector's neighbours are given probabilities by a normal distribution around it, as wide as makes them `perplexity` in
-number; the places on the map get probabilities by 1/(1 + distance²); the places are moved until the two agree. Symbols:
-n vectors of width d, places (n, 2).
+A vector's neighbours are given probabilities by a normal distribution around it, just wide enough for `perplexity`
+neighbours; the places on the map get probabilities by 1/(1 + distance²); the places are moved until the two agree.
+Symbols: n vectors of width d, places (n, 2).
 """
 import math
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-# P is so many times too large during the first quarter, so that neighbours find each other before the map is full
+# P is multiplied by this during the first quarter, so that neighbours find each other before the map is full
 EXAGGERATED = 12.0
 MOMENTUM = (0.5, 0.8)
 
@@ -24,7 +24,7 @@ class MapStep:
     step: int
     steps: int
     places: Tensor       # (n, 2)
-    divergence: float    # KL(P ‖ Q) in nats, of what the map keeps against what it should keep
+    divergence: float    # KL(P ‖ Q) in nats, of the map's neighbourhoods Q from P
 
 
 def squared_distances(vectors: Tensor) -> Tensor:
@@ -71,7 +71,7 @@ def tsne(vectors: Tensor, start: Tensor, perplexity: float = 30.0, steps: int = 
          report_every: int = 20) -> Iterator[MapStep]:
     """The map as it settles, every `report_every` moves and at the end.
 
-    `start` (n, 2), such as two principal axes, is where it begins: no dice.
+    It begins at `start` (n, 2), such as two principal axes, and nothing is random.
     """
     P = neighbour_probabilities(vectors, perplexity)
     places = start / start.std() * 1e-4
@@ -89,7 +89,7 @@ def tsne(vectors: Tensor, start: Tensor, perplexity: float = 30.0, steps: int = 
 
 
 def neighbours_kept(vectors: Tensor, places: Tensor, k: int = 10) -> float:
-    """The share of each vector's k nearest (n, d) that are among its k nearest on the map (n, m) too: 1 keeps every
+    """The share of each vector's k nearest (n, d) that are also among its k nearest on the map (n, m): 1 keeps every
     neighbour, k/(n − 1) is chance.
     """
     def near(points: Tensor) -> Tensor:
