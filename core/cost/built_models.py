@@ -72,7 +72,7 @@ class Relative:
 
 @dataclass(frozen=True)
 class Mix:
-    """What a model was trained on: the shares of the kinds of text, in percent."""
+    """The training text of a model: the shares of its kinds, in percent."""
 
     name: str
     source: str
@@ -94,7 +94,7 @@ class Hardware:
 
     @property
     def short(self) -> str:
-        """Its name without the kind of numbers that its peak is meant for."""
+        """Its name without the kind of numbers that its peak is for."""
         return self.name.split(",")[0]
 
     @property

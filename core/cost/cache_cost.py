@@ -1,4 +1,4 @@
-"""What the KV cache saves and costs: the work and the time of one more token with and without it, and its memory."""
+"""Savings and cost of the KV cache: the work and the time of one more token with and without it, and its memory."""
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

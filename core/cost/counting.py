@@ -27,7 +27,7 @@ _LEAVES = {"output": ("W_U", "W_C", "W_H", "W_P"), "P": ("P", "r"), "E": ("E", "
 
 
 def attention_parameters(config: ModelConfig) -> int:
-    """The maps of one attention without biases: h d d_k + h_kv d (d_k + d_v) + h d_v d, which is 4 d² where d_k = d_v =
+    """The maps of one attention without biases: h d d_k + h_kv d (d_k + d_v) + h d_v d, which is 4 d² if d_k = d_v =
     d/h and h_kv = h; in addition W_S or v of other scores, and the sinks.
     """
     d, h, h_kv, d_k, d_v = config.d_model, config.n_heads, config.n_kv_heads, config.d_k, config.d_v
@@ -36,7 +36,9 @@ def attention_parameters(config: ModelConfig) -> int:
 
 
 def attention_biases(config: ModelConfig) -> int:
-    """h d_k + h_kv (d_k + d_v) for those of queries, keys and values, and d for b_O, where there are any."""
+    """The biases of one attention: h d_k + h_kv (d_k + d_v) for queries, keys and values, and d for b_O, if there are
+    any.
+    """
     inputs = config.n_heads * config.d_k + config.n_kv_heads * (config.d_k + config.d_v)
     return inputs * config.attention_bias + config.d_model * config.writes_bias
 
@@ -49,39 +51,39 @@ def mlp_parameters(config: ModelConfig, width: int | None = None) -> int:
 
 
 def mlp_biases(config: ModelConfig, width: int | None = None) -> int:
-    """d_ff + d, 2 d_ff + d with a gate, or 0; of another width likewise."""
+    """d_ff + d, 2 d_ff + d with a gate, or 0; likewise for another width."""
     width = config.d_ff if width is None else width
     return (2 if config.gated else 1) * width + config.d_model if config.mlp_bias and width else 0
 
 
 def expert_blocks(config: ModelConfig) -> int:
-    """Blocks of experts."""
+    """The number of blocks of experts."""
     return sum(map(config.has_experts, range(config.n_layers)))
 
 
 def experts_parameters(config: ModelConfig, experts: int) -> int:
-    """The maps of one block of experts, so many of them counted, with the router's d n and the shared expert's maps and
-    gate.
+    """The maps of one block of experts, counting `experts` of them, with the router's d n and the shared expert's maps
+    and gate.
     """
     shared = mlp_parameters(config, config.d_shared_expert) + config.d_model if config.d_shared_expert else 0
     return experts * mlp_parameters(config, config.d_expert) + config.d_model * config.n_experts + shared
 
 
 def experts_biases(config: ModelConfig, experts: int) -> int:
-    """The biases of one block of experts, so many of them counted, and the router's."""
+    """The biases of one block of experts, counting `experts` of them, and the router's."""
     return (experts * mlp_biases(config, config.d_expert) + mlp_biases(config, config.d_shared_expert)
             + config.router_bias * config.n_experts)
 
 
 def active_neurons(config: ModelConfig, blocks: int) -> int:
-    """The neurons of so many blocks, all of a stack, that compute something for one token."""
+    """The neurons of `blocks` blocks, all of a stack, that compute something for one token."""
     of_experts = expert_blocks(config)
     return ((blocks - of_experts) * (config.d_ff or 0)
             + of_experts * (config.n_active_experts * config.d_expert + config.d_shared_expert))
 
 
 def fed_parameters(config: ModelConfig, blocks: int, active: bool = False) -> tuple[int, int]:
-    """(maps, biases) of the feed-forward parts of so many blocks, all of a stack; `active`: of what one token goes
+    """(maps, biases) of the feed-forward parts of `blocks` blocks, all of a stack; `active`: only what one token goes
     through.
     """
     experts, of_experts = config.n_active_experts if active else config.n_experts, expert_blocks(config)
@@ -90,8 +92,8 @@ def fed_parameters(config: ModelConfig, blocks: int, active: bool = False) -> tu
 
 
 def stacks(config: ModelConfig) -> list[tuple[int, int]]:
-    """(blocks, attentions in each) of every stack: one stack, or an encoder and a decoder whose blocks have
-    cross-attention too.
+    """(blocks, attentions in each) of every stack: one stack, or an encoder and a decoder whose blocks also have
+    cross-attention.
     """
     if config.kind == "encoder-decoder":
         return [(config.n_encoder_layers, 1), (config.n_layers, 2)]
@@ -99,8 +101,8 @@ def stacks(config: ModelConfig) -> list[tuple[int, int]]:
 
 
 def stack_norms(config: ModelConfig, blocks: int, attentions: int) -> int:
-    """Norms of d features in one stack: one a sublayer (one for both, where they share it), two in a sandwich, and one
-    more at the end of a stack that norms no sums.
+    """Norms of d features in one stack: one for each sublayer (one for both, if they share it), two in a sandwich, and
+    one more at the end of a stack that norms no sums.
     """
     feed_forward = 0 if config.d_ff is None or config.shared_norm else 1
     inside = blocks * (attentions + feed_forward) * (2 if config.norm_placement == "sandwich" else 1)
@@ -116,7 +118,7 @@ def qk_norm_width(config: ModelConfig) -> int:
 
 
 def norm_count(config: ModelConfig) -> int:
-    """Norms of d features in the whole model: those of its stacks, one of the embeddings of each, one of a head's
+    """Norms of d features in the whole model: those of its stacks, one for the embeddings of each, one for a head's
     transform.
     """
     return (sum(stack_norms(config, *stack) + config.embedding_norm for stack in stacks(config))
@@ -127,12 +129,11 @@ def parameters_by_part(config: ModelConfig, active: bool = False) -> dict[str, i
     """The learned numbers by PARTS; they add up to the model's. `active`: without the experts that a token does not go
     to.
 
-    E: |V| d, and n_token_types d; of rows of another width e, that, and e d of their map.
-    P: n_context d for every stack that learns positions; or h (2 r + 1) a block for
-    relative biases up to distance r, or h times the buckets a stack where its blocks share them. attention, mlp: the
-    maps of all blocks. norms: d gains each (d_k of those of queries and keys), and as many shifts where they have them.
-    biases: of those maps and of the unembedding. output: |V| d of an untied unembedding, d² of a head's transform, d
-    n_classes of a classification head and d² of its transform.
+    E: |V| d and n_token_types d; if the rows have another width e, e instead of d, and e d for their map. P: n_context
+    d for every stack that learns positions; or h (2 r + 1) a block for relative biases up to distance r, or h times the
+    buckets a stack if its blocks share them. attention, mlp: the maps of all blocks. norms: d gains each (d_k for
+    queries and keys), and as many shifts if they have them. biases: of those maps and of the unembedding. output: |V| d
+    of an untied unembedding, d² of a head's transform, d n_classes of a classification head and d² of its transform.
     """
     d, e, blocks = config.d_model, config.d_embedding, sum(count for count, _ in stacks(config))
     attentions = sum(count * each for count, each in stacks(config))
@@ -168,8 +169,8 @@ def n_parameters(config: ModelConfig) -> int:
 
 
 def active_parameters(config: ModelConfig) -> int:
-    """The learned numbers that one token goes through: all but the experts that it does not go to. All of E counts, of
-    which a token reads a row.
+    """The learned numbers that one token goes through: all but the experts that it does not go to. All of E counts,
+    although a token reads only one row of it.
 
     >>> sizes = dict(vocab_size=32_000, d_model=4096, n_layers=32, n_heads=32, n_kv_heads=8, d_ff=14_336,
     ...              n_context=32_768, norm="rmsnorm", norm_bias=False, activation="swiglu", positions="rotary",
@@ -190,7 +191,7 @@ def totals(sizes: Iterable[tuple[str, int]]) -> dict[str, int]:
 
 
 def part_of(name: str) -> str:
-    """The one of PARTS that a parameter of core.model.transformer belongs to.
+    """The entry of PARTS that a parameter of core.model.transformer belongs to.
 
     >>> list(map(part_of, ("blocks.3.cross.W_Q", "encoder.blocks.0.mlp_norm.bias", "encoder.P", "blocks.0.b_1")))
     ['attention', 'norms', 'P', 'biases']
@@ -236,12 +237,12 @@ def products(config: ModelConfig, n_tokens: int, cached: int = 0, n_source: int 
     """Operations of the matrix products in one pass over n_tokens new tokens, after `cached` tokens whose keys and
     values are cached, by PRODUCTS.
 
-    qkv, maps_out, mlp: 2 a token for each parameter of the maps, of experts those of its own alone. scores, weighted:
-    2 h d_k and 2 h d_v for each pair of a query and a key, masked ones too, as a plain product computes them. output:
-    2 |V| d a token, with the head's transform, the classification head and the map of narrower embeddings, where there
-    are any. An encoder-decoder also
-    reads n_source tokens (n_tokens, if not given; the encoder's work and the cross-attention's keys and values belong
-    to a pass without cached tokens only). The score is the dot product.
+    qkv, maps_out, mlp: 2 a token for each parameter of the maps, in a block of experts only for the token's own
+    experts. scores, weighted: 2 h d_k and 2 h d_v for each pair of a query and a key, masked ones too, as a plain
+    product computes them. output: 2 |V| d a token, with the head's transform, the classification head and the map of
+    narrower embeddings, if there are any. An encoder-decoder also reads n_source tokens (n_tokens, if not given; the
+    encoder's work and the cross-attention's keys and values belong to a pass without cached tokens only). The score is
+    the dot product.
     """
     n, d, e, h = n_tokens, config.d_model, config.d_embedding, config.n_heads
     writing = h * config.d_v * d
@@ -288,7 +289,7 @@ def weight_bytes(config: ModelConfig, dtype: str) -> int:
 
 def kv_cache_bytes(config: ModelConfig, n_tokens: int, dtype: str = "bf16") -> int:
     """Memory of the keys and values of n_tokens tokens, L h_kv (d_k + d_v) numbers each, in bytes; twice that in an
-    encoder-decoder, which keeps those of as many source tokens too. An encoder generates nothing and keeps none: 0.
+    encoder-decoder, which also keeps those of as many source tokens. An encoder generates nothing and keeps none: 0.
     """
     attentions = {"decoder": 1, "encoder": 0, "encoder-decoder": 2}[config.kind]
     return attentions * config.n_layers * config.n_kv_heads * (config.d_k + config.d_v) * n_tokens * BYTES[dtype]

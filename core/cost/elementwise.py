@@ -1,8 +1,8 @@
 """The operations of a pass beside its matrix products: norms, softmax, activations, and sums of single numbers.
 
-Each sum, product, quotient or comparison of two numbers, and each exp, tanh, erf or square root, is one operation. To
-pick numbers (a row of E, what a mask hides) is none; nor are the tables that are known before a pass, such as sines and
-the slopes of ALiBi. Symbols as in core.model.config.
+Each sum, product, quotient or comparison of two numbers, and each exp, tanh, erf or square root, is one operation.
+Picking numbers (a row of E, what a mask hides) counts as none, like making the tables that are known before a pass,
+such as sines and the slopes of ALiBi. Symbols as in core.model.config.
 """
 from dataclasses import replace
 
@@ -24,8 +24,8 @@ CURVES = {"tanh": 1, "relu": 1, "gelu": 5, "gelu_tanh": 9, "swish": 4, "swish_cl
 
 
 def norm(config: ModelConfig, width: int, kind: str = "") -> int:
-    """One norm of a vector: its mean and what is left of it (LayerNorm), the mean square, ε, the root, the quotient,
-    the gain and the bias where there are any.
+    """One norm of a vector: its mean and the differences from it (LayerNorm), the mean square, ε, the root, the
+    quotient, and the gain and the bias if there are any.
     """
     shift = 2 * width if (kind or config.norm) == "layernorm" else 0
     return shift + (3 + config.norm_gain + config.norm_bias) * width + 2
@@ -51,9 +51,8 @@ def elementwise(config: ModelConfig, n_tokens: int, cached: int = 0, n_source: i
     """Operations beside the products in one pass over n_tokens new tokens after `cached` ones, by PARTS; as
     `counting.products`, with the same arguments.
 
-    norms: those of the stream, and of queries and keys. softmax: that of the scores, with their division by √d_k, and
-    that of the logits. activation: of the feed-forward part. additions: residual sums, biases, and what positions
-    add or turn.
+    norms: those of the stream, and of queries and keys. softmax: over the scores, with their division by √d_k, and over
+    the logits. activation: of the feed-forward part. additions: residual sums, biases, and what positions add or turn.
     """
     operations, source = dict.fromkeys(PARTS, 0), n_tokens if n_source is None else n_source
     *encoder, decoder = stacks(config)
@@ -67,8 +66,8 @@ def elementwise(config: ModelConfig, n_tokens: int, cached: int = 0, n_source: i
 
 
 def _add_stack(config: ModelConfig, operations: dict[str, int], stack: tuple[int, int], n: int, keys: int) -> None:
-    """What n new tokens take in one stack (its blocks, the attentions of each), but for what is the cross-attentions'
-    own.
+    """Add the operations of n new tokens in one stack (its blocks, the attentions of each), but for those that only
+    cross-attentions have.
     """
     (blocks, attentions), feed_forward = stack, config.d_ff is not None
     operations["norms"] += n * (stack_norms(config, *stack) * norm(config, config.d_model)
@@ -85,9 +84,9 @@ def _add_stack(config: ModelConfig, operations: dict[str, int], stack: tuple[int
 
 
 def _experts(config: ModelConfig) -> dict[str, int]:
-    """What one token takes in one block of experts beside products, biases and the neurons' activations: the router's
-    softmax, with the division of the weights by their sum; each output times its weight, and their sum; and of a shared
-    expert the sigmoid, the product with it and its sum with the others.
+    """The operations of one token in one block of experts beside products, biases and the neurons' activations: the
+    router's softmax, with the division of the weights by their sum; each output times its weight, and their sum; and
+    for a shared expert the sigmoid, the product with it and its sum with the others.
     """
     k, d, shared = config.n_active_experts, config.d_model, config.d_shared_expert
     return {"softmax": softmax(config.n_experts) + (2 * k - 1) * config.experts_renormalised if k else 0,
@@ -96,7 +95,8 @@ def _experts(config: ModelConfig) -> dict[str, int]:
 
 
 def _query_norms(config: ModelConfig, vectors: int) -> int:
-    """The norms of so many queries or keys of one token, in a model that has them; those of each head have no bias."""
+    """The norms of `vectors` queries or keys of one token, in a model that has them; those of each head have no bias.
+    """
     if config.qk_norm_heads:
         return vectors * norm(replace(config, norm_bias=False), config.d_k, "layernorm")
     return vectors * norm(config, config.d_k, "rmsnorm") if config.qk_norm else 0
@@ -108,8 +108,8 @@ def _weights(config: ModelConfig, n: int, keys: int) -> int:
 
 
 def _positions(config: ModelConfig, blocks: int, n: int, keys: int) -> int:
-    """What positions add to the stream or to the scores of a stack, or the products and sums that turn its queries and
-    keys: three for each number of a pair.
+    """The sums that add positions to the stream or to the scores of a stack, or the products and sums that turn its
+    queries and keys: three for each number of a pair.
     """
     turned = 3 * n * blocks * (config.n_heads + config.n_kv_heads) * config.rotary_width
     biased = blocks * config.n_heads * n * keys
@@ -118,8 +118,8 @@ def _positions(config: ModelConfig, blocks: int, n: int, keys: int) -> int:
 
 
 def _add_cross(config: ModelConfig, operations: dict[str, int], n: int, read: int, source: int) -> None:
-    """What is the cross-attentions' own: the weights of n tokens over the source, and their biases and norms, those of
-    keys and values for `read` source tokens.
+    """Add the operations that only cross-attentions have: the weights of n tokens over the source, and their biases and
+    norms, those of keys and values for `read` source tokens.
     """
     reading = config.n_kv_heads * (config.d_k + config.d_v) if config.attention_bias else 0
     operations["softmax"] += config.n_layers * _weights(config, n, source)
@@ -129,7 +129,7 @@ def _add_cross(config: ModelConfig, operations: dict[str, int], n: int, read: in
 
 
 def _add_ends(config: ModelConfig, operations: dict[str, int], n: int) -> None:
-    """What stands before the first block and after the last one."""
+    """Add the operations before the first block and after the last one."""
     d, e = config.d_model, config.d_embedding
     operations["norms"] += n * (config.embedding_norm + config.head_curves) * norm(config, e)
     operations["softmax"] += n * softmax(config.vocab_size)

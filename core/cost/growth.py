@@ -15,7 +15,7 @@ from core.cost import sequence_work
 from core.cost.sparse import windowed_attention
 
 METHODS = ("attention", "window", "recurrent")
-COUNTED = ("whole", *METHODS)       # attention with its maps is counted, too
+COUNTED = ("whole", *METHODS)       # attention with its maps is counted as well
 LENGTHS = (128, 256, 512, 1024, 2048, 4096)
 # number of the largest lengths that the exponent is fitted to: for short texts the overhead of a call dominates
 FITTED = 4
@@ -24,7 +24,7 @@ ROUNDS = 5
 
 
 def operations(method: str, n: int, d: int, window: int) -> int:
-    """Operations for n tokens of width d, by sequence_work: of attention its pairs, which are what is timed, or the
+    """Operations for n tokens of width d, by sequence_work: for attention its pairs, which are what is timed, or the
     whole of it.
     """
     return {"whole": sequence_work.attention(n, d), "attention": sequence_work.attention_pairs(n, d),

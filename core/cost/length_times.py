@@ -1,7 +1,7 @@
 """Recorded times of attention, a window and a recurrent network, so that their chart has something to show before a
 reader measures them.
 
-    OMP_NUM_THREADS=1 python -m core.cost.length_times          takes them anew, in some seconds
+    OMP_NUM_THREADS=1 python -m core.cost.length_times          times them again, in some seconds
 
 They are in assets/teaching/length_times.json.
 """
@@ -15,12 +15,12 @@ from core.files import ASSETS, read_json, write_json
 
 FILE = ASSETS / "teaching" / "length_times.json"
 WIDTH, WINDOW = 64, 64
-ROUNDS = 60              # of which the fastest counts: a machine that does other work, too, slows most of them
+ROUNDS = 60              # the fastest counts: other work on the machine slows most of them
 
 
 @functools.cache
 def recorded(width: int, window: int) -> tuple[Timing, ...]:
-    """The recorded times of vectors of this width and a window of this size; empty where there are none."""
+    """The recorded times of vectors of this width and a window of this size; empty if there are none."""
     kept = read_json(FILE)
     if (width, window) != (kept["width"], kept["window"]):
         return ()

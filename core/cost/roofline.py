@@ -29,7 +29,7 @@ class Work:
 
 def weights_read(config: ModelConfig, n_tokens: int) -> int:
     """Bytes of the weights that a pass over n_tokens tokens reads: all of them once; of a table that is only looked up
-    in (positions, and E where it is not the unembedding too) a row a token.
+    (positions, and E unless it is also the unembedding), one row for each token.
     """
     learned, n_stacks = config.positions == "learned", len(stacks(config))
     tables = ([] if config.tied_embeddings else [(config.vocab_size, config.d_embedding)])

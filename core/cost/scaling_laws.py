@@ -42,7 +42,7 @@ def device_days(flops: float, teraflops: float, share: float) -> float:
 
 
 def training_energy(days: float, watts: float, pue: float) -> float:
-    """Watt hours of a training of so many device-days. watts: of one device at full power; pue: the power of the whole
+    """Watt hours of a training of `days` device-days. watts: of one device at full power; pue: the power of the whole
     site over that of its devices (power usage effectiveness), at least 1, else ValueError.
 
     >>> round(training_energy(1, 400, 1.1))
@@ -54,7 +54,7 @@ def training_energy(days: float, watts: float, pue: float) -> float:
 
 
 def law(quantity: str, scale: float) -> float:
-    """Nats a token on web text where only `quantity` ("parameters" without embeddings, "tokens", "compute" in
+    """Nats a token on web text if only `quantity` ("parameters" without embeddings, "tokens", "compute" in
     petaflop-days) limits the loss: (critical / scale)^exponent.
     """
     power, critical = LAWS[quantity]
@@ -62,7 +62,7 @@ def law(quantity: str, scale: float) -> float:
 
 
 def joint_loss(n_parameters: float, n_tokens: float) -> float:
-    """Nats a token where N parameters and D tokens both limit the loss: [(N_c/N)^(α_N/α_D) + D_c/D]^α_D."""
+    """Nats a token if N parameters and D tokens both limit the loss: [(N_c/N)^(α_N/α_D) + D_c/D]^α_D."""
     (a_n, n_c), (a_d, d_c) = JOINT["parameters"], JOINT["tokens"]
     return ((n_c / n_parameters) ** (a_n / a_d) + d_c / n_tokens) ** a_d
 

@@ -23,7 +23,7 @@ def attention_pairs(n: int, d: int) -> int:
 
 
 def attention(n: int, d: int) -> int:
-    """6 N d² + 4 N² d, more than `recurrent` at every N, for the maps alone are more."""
+    """6 N d² + 4 N² d, more than `recurrent` at every N, since the maps alone are more."""
     return attention_maps(n, d) + attention_pairs(n, d)
 
 
