@@ -21,7 +21,7 @@ N_WORDS, FEWEST_MERGES, MOST_MERGES, MOST_RULES = 3, 3, 6, 16
 N_CANDIDATES = 6
 MOST_TRIES = 50         # to find suitable numbers
 MARGIN = 0.02           # least distance of p from the cumulative masses and of ξ from the boundaries, against rounding
-MOST_TOKENS = 8         # of a text whose probability is computed
+MOST_TOKENS = 8         # length of a text whose probability is computed
 WIDTH = 4               # d of the positions
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# of every printed page
+# the style of every printed page
 _BASE = """
 * { box-sizing: border-box; }
 html { color-scheme: light; background: white; color: black; }

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from core.sheets.exercises_print import page
 
-MANY = 8        # of more steps the type is smaller, so that they still fit on one page
+MANY = 8        # with more steps the type is smaller, so that they still fit on one page
 _STYLE = """
 @page { margin: 10mm 12mm; }
 body { max-width: 186mm; }
@@ -26,7 +26,7 @@ figure p { font-style: italic; }
 
 def printable(title: str, note: str, steps: Sequence[tuple[str, str, str]], words: Mapping[str, str]) -> str:
     """The page as HTML. steps: title, question, and what to look for, which stands in `data-text` of the step's figure,
-    for a step whose picture cannot be had. words: "name", "guess", "seen", the labels of what the class writes.
+    in case its picture cannot be had. words: "name", "guess", "seen", the labels of what the class writes.
     """
     cells = "".join(_cell(number, *step, words) for number, step in enumerate(steps, 1))
     many = ' class="many"' if len(steps) > MANY else ""
