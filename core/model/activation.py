@@ -3,9 +3,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-LIMIT, CLAMPED_BETA = 7.0, 1.702        # of gpt-oss's gate (OpenAI 2025)
+LIMIT, CLAMPED_BETA = 7.0, 1.702        # those of gpt-oss's gate (OpenAI 2025)
 CURVES = {
-    "tanh": torch.tanh,             # of a classification head alone
+    "tanh": torch.tanh,             # only in a classification head
     "relu": torch.relu,
     "gelu": F.gelu,
     "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
@@ -22,14 +22,14 @@ def activate(name: str, x: Tensor) -> Tensor:
 
     relu max(0, x); gelu x Φ(x) with Φ the normal distribution function, gelu_tanh its tanh approximation (Hendrycks and
     Gimpel 2016); swish x σ(x) (Ramachandran et al. 2017); swiglu, geglu, geglu_tanh and swiglu_clamped: the curve of
-    their gate (Shazeer 2020), of the last x σ(1.702 x) with an x of at most 7 (OpenAI 2025, gpt-oss).
+    their gate (Shazeer 2020), for the last one x σ(1.702 x) with x at most 7 (OpenAI 2025, gpt-oss).
     """
     return CURVES[name](x)
 
 
 def gate_factor(name: str, up: Tensor) -> Tensor:
-    """What the curve of a gated activation is multiplied by, elementwise: the second projection itself, or, in a
-    clamped SwiGLU, 1 more than the projection held within ±7.
+    """The elementwise factor of a gated activation's curve: the second projection itself, or, in a clamped SwiGLU, 1
+    more than the projection held within ±7.
     """
     return up.clamp(-LIMIT, LIMIT) + 1 if name == "swiglu_clamped" else up
 
@@ -41,7 +41,7 @@ def swish(x: Tensor, beta: float = 1.0) -> Tensor:
 
 def slope(name: str, x: Tensor, beta: float = 1.0) -> Tensor:
     """The derivative of the curve of activation `name` at each element of x, by automatic differentiation; beta is
-    Swish's and SwiGLU's. ReLU has none at 0, and 0 stands for it.
+    Swish's and SwiGLU's. ReLU has none at 0; the result there is 0.
 
     With Φ and φ the normal distribution function and its density, gelu has Φ(x) + x φ(x); swish has
     σ(βx) + βx σ(βx) (1 − σ(βx)); gelu_tanh has ½ (1 + t) + ½ x (1 − t²) u′ with t = tanh u and

@@ -16,8 +16,8 @@ def causal_mask(n_queries: int, n_keys: int, *, device: Device = None) -> Tensor
 def mask(kind: str, n_queries: int, n_keys: int, window: int = 0, *, device: Device = None) -> Tensor:
     """(n_queries, n_keys) bool: the mask that config.MASKS names; the last query stands at the last key's position.
 
-    Under a sliding window a query sees the last `window` keys alone, its own included; under a window on both sides
-    as many to each side.
+    Under a sliding window a query sees only the last `window` keys, its own included; under a window on both sides, as
+    many to each side.
     """
     if kind == "bidirectional-window":
         return distances(n_queries, n_keys, device=device).abs() < window
@@ -56,7 +56,7 @@ def dot_product_scores(Q: Tensor, K: Tensor, *, scale: bool = True, divisor: flo
 
 
 def capped(x: Tensor, cap: float) -> Tensor:
-    """c tanh(x / c), which stays within ±c and is about x where x is small; x itself for a cap of 0.
+    """c tanh(x / c), which stays within ±c and is about x for small x; x itself for a cap of 0.
 
     Source: Gemma Team 2024 (Gemma 2), after Bello et al. 2016.
     >>> capped(torch.tensor([0.1, 1000.0]), 50.0).tolist()
@@ -93,9 +93,9 @@ def cosine_scores(Q: Tensor, K: Tensor) -> Tensor:
 
 
 def random_score_weights(score: str, n_heads: int, d_k: int, seed: int, layer: int) -> Tensor | None:
-    """What a score function needs besides q and k, for a model that has never learned it: W_S (h, d_k, d_k) with
-    variance 1/d_k, so that q W_S is as long as q, or v (h, d_k) with variance 1; None for the dot product. Each layer
-    has a draw of its own, by `seed` and `layer` alone.
+    """Random weights that a score function needs besides q and k, for a model that has never learned them: W_S (h, d_k,
+    d_k) with variance 1/d_k, so that q W_S is as long as q, or v (h, d_k) with variance 1; None for the dot product.
+    Each layer has its own draw, from `seed` and `layer` alone.
     """
     if score == "dot":
         return None
@@ -108,7 +108,7 @@ def masked_softmax(scores: Tensor, allowed: Tensor, sinks: Tensor | None = None)
     """(..., N, M) weights that sum to 1 over the allowed keys of each row and are exactly 0 elsewhere.
 
     `allowed` (N, M) bool; a query that may look nowhere is an error of the mask and raises ValueError. sinks (h,): a
-    score of each head, of scores (..., h, N, M), that takes part in every row's sum and gets no column, so that the
+    score for each head of scores (..., h, N, M), which takes part in every row's sum and gets no column, so that the
     row sums to less than 1 (OpenAI 2025, gpt-oss).
     """
     if not bool(allowed.any(dim=-1).all()):

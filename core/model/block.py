@@ -1,7 +1,7 @@
-"""One block of the transformer: its attention by two roads (everything kept, or fused), its feed-forward
-part, and its wiring.
+"""One block of the transformer: its attention in two ways (everything kept, or fused), its feed-forward part, and its
+wiring.
 
-Symbols: N tokens, M source tokens (M = N where a text attends to itself), width d, h heads (h_kv of them with keys and
+Symbols: N tokens, M source tokens (M = N if a text attends to itself), width d, h heads (h_kv of them with keys and
 values of their own).
 """
 from __future__ import annotations
@@ -25,25 +25,25 @@ from core.model.trace import BlockTrace, CrossTrace, Trace
 
 @dataclass(frozen=True)
 class PassSettings:
-    """What holds for every block of one pass: the model's own choices, or the intervention's instead."""
+    """The settings of every block in one pass: the model's own choices, or the intervention's instead."""
 
     norm: str
     scale_scores: bool
     residual: bool
     allowed: Tensor                 # (N, M) bool
-    mask: str = ""                  # the mask's name, where it has one
+    mask: str = ""                  # the mask's name, if it has one
     angles: Tensor | None = None    # (N, rotary_width/2) rotary angles of the new tokens
     bias: Tensor | None = None      # (h, N, M) ALiBi, or the relative biases that all blocks share
     relative: Tensor | None = None  # (N, M) column of each block's relative bias
     dropout: float = 0.0
     score: str = "dot"
-    score_seed: int = 0             # of the weights that a score function gets which is not the model's own
-    activation: str | None = None   # whose curve stands in for the model's own
+    score_seed: int = 0             # draws the weights of a score function that is not the model's own
+    activation: str | None = None   # its curve replaces the model's own
 
 
 class KVCache:
-    """The keys and values of the tokens read so far, a pair (h_kv, M, d) a block, or (B, h_kv, M, d) of B texts;
-    `logits` reads and extends it.
+    """The keys and values of the tokens read so far, a pair (h_kv, M, d) for each block, or (B, h_kv, M, d) for B
+    texts; `logits` reads and extends it.
     """
 
     def __init__(self) -> None:
@@ -66,13 +66,13 @@ class KVCache:
         return K, V
 
     def of(self, rows: Sequence[int]) -> KVCache:
-        """A cache whose text i is this one's text rows[i]; this one stays as it is."""
+        """A cache whose text i is text rows[i] of this cache, which stays as it is."""
         chosen = KVCache()
         chosen.keys_and_values = {layer: (K[rows], V[rows]) for layer, (K, V) in self.keys_and_values.items()}
         return chosen
 
     def repeated(self, n: int) -> KVCache:
-        """A cache of n texts that all begin with the one that this cache holds; this one stays as it is."""
+        """A cache of n texts that all begin with the text of this cache, which stays as it is."""
         copies = KVCache()
         copies.keys_and_values = {layer: (K.expand(n, -1, -1, -1), V.expand(n, -1, -1, -1))
                                   for layer, (K, V) in self.keys_and_values.items()}
@@ -87,8 +87,8 @@ def project(X: Tensor, W: Tensor, b: Tensor | None) -> Tensor:
 
 
 def lay_out(model: nn.Module) -> None:
-    """Keep the weights that `project` multiplies by in memory as that needs them: the same numbers, which it would copy
-    in every pass.
+    """Lay out in memory, as `project` needs them, the weights that it multiplies by: the same numbers, which it would
+    otherwise copy in every pass.
     """
     for part in model.modules():
         if isinstance(part, Attention):
@@ -97,7 +97,7 @@ def lay_out(model: nn.Module) -> None:
 
 
 class Attention(nn.Module):
-    """One attention's weights, and the two roads through it: with everything kept, or fused."""
+    """One attention's weights, and the two ways through it: with everything kept, or fused."""
 
     def __init__(self, config: ModelConfig, layer: int) -> None:
         super().__init__()
@@ -115,7 +115,7 @@ class Attention(nn.Module):
     def project_qkv(self, X: Tensor, source: Tensor,
                     angles: Tensor | None) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
         """Q (h, N, d_k) of X, K (h_kv, M, d_k) and V (h_kv, M, d_v) of source, and Q and K as the scores take them:
-        normed, if they are, and turned by rotary positions.
+        normed, if the model norms them, and turned by rotary positions.
         """
         Q = project(X, self.W_Q, self.b_Q)
         K, V = project(source, self.W_K, self.b_K), project(source, self.W_V, self.b_V)
@@ -182,7 +182,7 @@ class Attention(nn.Module):
 
     def attend_fused(self, X: Tensor, source: Tensor, settings: PassSettings,
                      cache: KVCache | None = None) -> dict[str, Tensor]:
-        """attn_out alone, by torch's fused attention where the score allows it; keys and values of earlier tokens come
+        """attn_out alone, by torch's fused attention if the score allows it; keys and values of earlier tokens come
         from the cache.
         """
         _, _, V, Q, K = self.project_qkv(X, source, settings.angles)
@@ -200,7 +200,7 @@ class Attention(nn.Module):
         return self.v_S is None and self.sinks is None and not self.config.score_cap
 
     def _fused_heads(self, Q: Tensor, K: Tensor, V: Tensor, settings: PassSettings) -> Tensor:
-        """(h, N, d_v) by torch's kernel; a mask is handed over only where the kernel cannot know it."""
+        """(h, N, d_v) by torch's kernel; a mask is passed on only if the kernel cannot know it."""
         n_heads, n, bias = self.config.n_heads, Q.shape[-2], self.score_bias(settings)
         causal = settings.mask == "causal" and bias is None and n == K.shape[-2]
         # the last token alone may look at every other
@@ -215,7 +215,7 @@ class Attention(nn.Module):
             scale=1 / self.config.divisor if settings.scale_scores else 1.0)
 
     def _unfused_heads(self, Q: Tensor, K: Tensor, V: Tensor, settings: PassSettings) -> Tensor:
-        """(h, N, d_v) for scores that no fused kernel knows, in float32 at least."""
+        """(h, N, d_v) for scores that no fused kernel knows, at least in float32."""
         Q, K, V = (x.to(torch.promote_types(x.dtype, torch.float32)) for x in (Q, K, V))
         scores, bias = self.scores(Q, K, settings), self.score_bias(settings)
         weights = attention.masked_softmax(scores if bias is None else scores + bias, settings.allowed, self.sinks)
@@ -223,7 +223,7 @@ class Attention(nn.Module):
 
 
 class CrossAttention(Attention):
-    """A decoder's look at the encoder's final vectors, with its norm. Positions have no part in it."""
+    """A decoder's attention to the encoder's final vectors, with its norm. Positions play no part in it."""
 
     def __init__(self, config: ModelConfig, layer: int) -> None:
         super().__init__(config, layer)
@@ -251,7 +251,7 @@ class Block(Attention):
             add_feed_forward(self, config, config.d_ff)
 
     def feed_forward(self, x: Tensor, activation: str | None = None) -> dict[str, Tensor]:
-        """BlockTrace's fields of the feed-forward part, neurons' or experts', for what it reads, x (N, d)."""
+        """BlockTrace's fields of the feed-forward part, with neurons or experts, for its input x (N, d)."""
         if self.mixture is not None:
             probs, weights, out = self.mixture(x, activation)
             return dict(router_probs=probs, expert_weights=weights, mlp_out=out)
@@ -259,7 +259,7 @@ class Block(Attention):
         return dict(mlp_pre=pre, mlp_post=post, mlp_out=written(self, post))
 
     def read_by_feed_forward(self, block: BlockTrace, norm: str) -> Tensor:
-        """(N, d) what the feed-forward part read in a traced pass under this kind of norm."""
+        """(N, d) the input of the feed-forward part in a traced pass under this kind of norm."""
         stream = block.resid_mid if block.cross is None else block.cross.resid_post
         stream = block.resid_pre if self.config.parallel_residual else stream
         return self.mlp_norm(stream, norm) if self.config.reads_normed else stream
@@ -270,13 +270,13 @@ class Block(Attention):
 
     def forward(self, x: Tensor, settings: PassSettings, attend, edits: HeadEdits,
                 attend_across=None) -> dict[str, Tensor | dict | None]:
-        """The block's wiring: x (N, d) is resid_pre, `attend` and `attend_across` take one of the two roads; returns
-        what all made, by BlockTrace's names.
+        """The block's wiring: x (N, d) is resid_pre, `attend` and `attend_across` take one of the two ways; return the
+        tensors of all parts, by BlockTrace's names.
         """
         before, after, share = self.config.reads_normed, self.config.norms_sums, self.config.residual_scale
 
         def add(stream: Tensor, written: Tensor, norm: Norm | None, out_norm: Norm | None) -> tuple[Tensor, Tensor]:
-            """What is added to the stream, and the stream after it."""
+            """The addition to the stream, and the stream after it."""
             added = written if out_norm is None else out_norm(written, settings.norm)
             added = added if share == 1 else share * added
             total = self.kept(stream) + added if settings.residual else added
@@ -334,8 +334,8 @@ class HeadEdits:
                 if edit.layer == layer and (edit.action == "uniform") == uniform]
 
     def _apply(self, x: Tensor, edit: HeadEdit | SublayerEdit, output_of: Callable[[BlockTrace], Tensor]) -> Tensor:
-        """x (..., N, k) set to zero, scaled, or set at every position to its mean in the reference run, where
-        `output_of` finds it in the block.
+        """x (..., N, k) set to zero, scaled, or set at every position to its mean in the reference run; `output_of`
+        finds it in a block.
         """
         if edit.action == "mean":
             return output_of(self.reference.blocks[edit.layer]).mean(dim=-2).expand_as(x)
@@ -346,7 +346,7 @@ NO_EDITS = HeadEdits(NOTHING, None)
 
 
 class GivenOutputs(HeadEdits):
-    """Puts outputs that are given, (layer, "attention" or "mlp") -> (..., N, d), in the places of the sublayers' own.
+    """Replace the sublayers' own outputs by given ones, (layer, "attention" or "mlp") -> (..., N, d).
 
     They are vectors, which no Intervention can hold.
     """
@@ -360,14 +360,14 @@ class GivenOutputs(HeadEdits):
 
 
 def cross_settings(settings: PassSettings, n_source: int) -> PassSettings:
-    """For cross-attention: every query sees all n_source source tokens, and positions add nothing."""
+    """The settings for cross-attention: every query sees all n_source source tokens, and positions add nothing."""
     allowed = attention.mask("bidirectional", settings.allowed.shape[-2], n_source, device=settings.allowed.device)
     return replace(settings, allowed=allowed, mask="bidirectional", angles=None, bias=None, relative=None)
 
 
 def traced(block: Block, x: Tensor, settings: PassSettings, edits: HeadEdits,
            memory: Tensor | None = None) -> BlockTrace:
-    """One block's pass over x (N, d) with everything kept; `memory` (M, d) is what its cross-attention reads."""
+    """One block's pass over x (N, d) with everything kept; `memory` (M, d) is the input of its cross-attention."""
     def across(X: Tensor) -> dict[str, Tensor]:
         steps = block.cross.attend_traced(X, memory, cross_settings(settings, memory.shape[-2]), NO_EDITS)
         return {name: steps[name] for name in ("Q", "K", "V", "scores", "pattern", "head_out", "attn_out")}
@@ -381,8 +381,8 @@ def traced(block: Block, x: Tensor, settings: PassSettings, edits: HeadEdits,
 
 def fused(block: Block, x: Tensor, settings: PassSettings, cache: KVCache | None = None,
           memory: Tensor | None = None, edits: HeadEdits = NO_EDITS) -> Tensor:
-    """(N, d) resid_post of one block over x (N, d) by the faster road; `cache` and `memory` as in `logits`. Of edits,
-    those of whole sublayers are made.
+    """(N, d) resid_post of one block over x (N, d) by the faster way; `cache` and `memory` as in `logits`. Only edits
+    of whole sublayers are made.
     """
     def attend(X: Tensor) -> dict[str, Tensor]:
         attn_out = block.attend_fused(X, X, settings, cache)["attn_out"]

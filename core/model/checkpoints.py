@@ -1,7 +1,7 @@
 """Models on disk: safetensors weights, a JSON config, the tokenizer and a model card, in one folder; and the bundled
 ones under assets/models.
 
-A model's folder may hold its history too: a folder `history` with the weights of some training steps, and the measures
+A model's folder may also hold its history: a folder `history` with the weights of some training steps, and the measures
 of each.
 """
 import dataclasses
@@ -30,7 +30,7 @@ BUNDLED = Path(__file__).resolve().parents[2] / "assets" / "models"
 WEIGHTS, CONFIG, TOKENIZER, CARD = "model.safetensors", "config.json", "tokenizer.json", "README.md"
 HISTORY, MILESTONES, RECORD = "history", "history.json", "training.json"
 WEIGHT_DTYPES = (torch.float16, torch.bfloat16, torch.float32)
-MOST_TOLD = 5               # problems that a message names
+MOST_TOLD = 5               # the most problems that a message names
 Record = TypeVar("Record")
 
 
@@ -43,7 +43,7 @@ class Milestone:
     """A training step whose weights were kept, and what the model could do after it.
 
     held_out                nats per target on each held-out text, by name
-    induction_score         of the head where it is highest, on random sequences that repeat
+    induction_score         of the head with the highest, on random sequences that repeat
                             (core.analysis.stream_and_heads); likewise previous_token_score
     sample                  how the model goes on after `prompt`, always taking the most probable token
     """
@@ -59,10 +59,10 @@ class Milestone:
 
 def save(folder: str | Path, model: Transformer, tokenizer: Tokenizer, card: str,
          dtype: torch.dtype = torch.float16) -> None:
-    """Write model, tokenizer and card (Markdown) into `folder`, weights as `dtype`; the folder is made if
-    it is not there.
+    """Write model, tokenizer and card (Markdown) into `folder`, weights as `dtype`; the folder is made if it does not
+    exist.
 
-    Every file is written whole beside its place and then moved there, so that a reader never meets half a file.
+    Every file is first written whole beside its place, then moved there, so that a reader never meets half a file.
     Raises ValueError if a weight does not fit the dtype or model and tokenizer do not fit each other.
     """
     folder, weights = Path(folder), _weights(model, dtype)
@@ -76,7 +76,7 @@ def save(folder: str | Path, model: Transformer, tokenizer: Tokenizer, card: str
 
 
 def archive(model: Transformer, tokenizer: Tokenizer, card: str) -> bytes:
-    """What `save` writes, with whole float32 weights, as one ZIP."""
+    """The files that `save` writes, with whole float32 weights, as one ZIP."""
     packed = io.BytesIO()
     with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as files:
         save(folder, model, tokenizer, card, torch.float32)
@@ -107,7 +107,8 @@ def load_history(folder: str | Path) -> tuple[Milestone, ...]:
 
 
 def _records(path: Path, record: Callable[..., Record], what: str) -> tuple[Record, ...]:
-    """The records of a JSON list; none if there is no such file. CheckpointError for a file that is no `what`."""
+    """The records of a JSON list; none if there is no such file. Raises CheckpointError for a file that is no `what`.
+    """
     try:
         return tuple(record(**fields) for fields in json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
@@ -138,7 +139,7 @@ def load(folder: str | Path, device: torch.device | str = "cpu",
 
 
 def _shapes(config: ModelConfig, folder: Path) -> Transformer:
-    """The model without its numbers, so that a mistaken config takes no memory."""
+    """The model without its numbers, so that a wrong config takes no memory."""
     try:
         with torch.device("meta"):
             return Transformer(config)
@@ -148,7 +149,7 @@ def _shapes(config: ModelConfig, folder: Path) -> Transformer:
 
 
 def bundled_names() -> tuple[str, ...]:
-    """The models that come with the project, by name. Looked up again when one was added or taken away."""
+    """The models that come with the project, by name. Looked up again after one was added or removed."""
     try:
         return _names_in(BUNDLED, modified(BUNDLED))
     except FileNotFoundError:
@@ -161,7 +162,7 @@ def _names_in(folder: Path, modified: int) -> tuple[str, ...]:
 
 
 def bundled_config(name: str) -> ModelConfig:
-    """The config alone of a model that comes with the project. Raises CheckpointError as `load_bundled` does."""
+    """Only the config of a model that comes with the project. Raises CheckpointError as `load_bundled` does."""
     return _read_config(_bundled(name) / CONFIG)
 
 
@@ -222,7 +223,7 @@ def _write_text(path: Path, text: str) -> None:
 
 
 def _mismatch(config: ModelConfig, tokenizer: Tokenizer) -> str | None:
-    """What does not fit between model and tokenizer, as a sentence."""
+    """A sentence on how model and tokenizer do not fit each other; None if they do."""
     if config.vocab_size != tokenizer.vocab_size:
         return f"The model has a vocabulary of {config.vocab_size} tokens, its tokenizer one of {tokenizer.vocab_size}."
     for name, own, other in (("end of text", config.end_of_text, tokenizer.end_of_text),
@@ -255,7 +256,7 @@ def _read_tokenizer(path: Path) -> Tokenizer:
 
 
 def _read_weights(path: Path, expected: dict[str, tuple[int, ...]]) -> dict[str, Tensor]:
-    """The tensors of the file, which must have just the names and shapes of `expected`."""
+    """The tensors of the file, which must have exactly the names and shapes of `expected`."""
     if not path.is_file():
         raise _unreadable(path, FileNotFoundError("there is no such file"))
     try:

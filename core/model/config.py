@@ -13,13 +13,13 @@ GATED_ACTIVATIONS = ("swiglu", "geglu", "geglu_tanh", "swiglu_clamped")
 POSITIONS = ("none", "sinusoidal", "learned", "rotary", "alibi", "relative")
 MASKS = ("causal", "bidirectional", "sliding-window", "bidirectional-window")
 SCORES = ("dot", "multiplicative", "additive")
-# What reads the final vectors. language: the logits are of words. Of an encoder that was published without such a head:
+# What reads the final vectors. language: the logits are of words. An encoder published without such a head may have:
 # none at all; of whole texts one of several classes, any number of labels, or one score; a tag for each token; where an
-# answer begins and ends; which of several texts goes on; which tokens were replaced. Of these the first two are read.
+# answer begins and ends; which of several texts goes on; which tokens were replaced. Only the first two are read.
 OUTPUT_HEADS = ("language", "none", "classes", "labels", "score", "tags", "answers", "choices", "replaced")
 CLASS_TRANSFORMS = ("", "tanh", "relu", "gelu", "head")
 CLASS_POOLINGS = ("first", "mean")
-MOST_LAYERS = 1000          # of one stack: every block is an object of Python, and a thousand million are never made
+MOST_LAYERS = 1000          # of one stack: every block is a Python object, and a thousand million would never be made
 MOST_EXPERTS = 32_768       # of all blocks together, for the same reason
 MOST = 10**9                # of any other number: torch counts the numbers of a tensor in 64 bits
 # the least and the largest whole number that each of these fields may be
@@ -37,14 +37,14 @@ CHOICES = {"kind": KINDS, "norm": NORMS, "norm_placement": NORM_PLACEMENTS, "act
 
 
 def check_choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    """ValueError, with the sentence to show a reader, for a value that is not among the allowed ones."""
+    """Raise ValueError, with the sentence to show a reader, for a value that is not among the allowed ones."""
     if value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {value!r}.")
 
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """The architecture of one model, in the notes' letters where they have one.
+    """The architecture of one model, in the notes' letters if they have one for a field.
 
     Widths left at 0 take their usual value: d_k = d_v = d_model / n_heads, d_ff = 4 d_model (write d_ff=None for a
     model without a feed-forward part), n_kv_heads = n_heads. `mask` left empty is causal for a decoder, bidirectional
@@ -64,14 +64,14 @@ class ModelConfig:
     d_k: int = 0                          # width of a query and of a key
     d_v: int = 0                          # width of a value
     d_ff: int | None = 0                  # width of the feed-forward part; None: there is none
-    # feed-forward parts of a block of experts, of which each token goes through n_active_experts; 0: every block is
-    # dense, with one of width d_ff
+    # feed-forward parts of a block of experts; each token goes through n_active_experts of them; 0: every block is
+    # dense, with one part of width d_ff
     n_experts: int = 0
     n_active_experts: int = 0
     d_expert: int = 0                     # width of each of them; 0: d_ff
-    # width of one more, which every token goes through, times a sigmoid of its own; 0: there is none (Qwen2-MoE)
+    # width of one more expert, which every token goes through, times its own sigmoid; 0: there is none (Qwen2-MoE)
     d_shared_expert: int = 0
-    block_experts: tuple[bool, ...] = ()  # whether each block is of experts; (): all are, where n_experts is not 0
+    block_experts: tuple[bool, ...] = ()  # whether each block is of experts; (): all are, if n_experts is not 0
     experts_renormalised: bool = True     # the weights of a token's active experts add up to 1
     router_bias: bool = False             # b_R, a number an expert added to its router logit (gpt-oss)
     n_encoder_layers: int = 0             # blocks of the encoder in front of an encoder-decoder's n_layers
@@ -83,16 +83,16 @@ class ModelConfig:
     norm_epsilon: float = 1e-5
     activation: str = "gelu"
     positions: str = "learned"
-    sinusoidal_halves: bool = False       # of sinusoidal positions: all sines stand first, then all cosines (Marian)
+    sinusoidal_halves: bool = False       # sinusoidal positions: all sines come first, then all cosines (Marian)
     rotary_base: float = 10_000.0
-    # the first dimensions of a query and key, which rotary positions turn; the rest stay as they are; 0: all d_k
+    # the number of first dimensions of a query and key that rotary positions turn, not the rest; 0: all d_k
     d_rotary: int = 0
     # how the angular frequencies are slowed, for longer texts: see core.model.positional.rotary_frequencies; (): not
     rotary_scaling: tuple[float, ...] = ()
-    # what each pair's angular frequency is divided by, in the place of rotary_scaling (YaRN, LongRoPE); (): not
+    # each pair's angular frequency is divided by these, instead of rotary_scaling (YaRN, LongRoPE); (): not
     rotary_factors: tuple[float, ...] = ()
-    rotary_gain: float = 1.0              # times what is turned of every query and key (YaRN, LongRoPE)
-    # the base of each block where they differ, rotary_base or another, of which nothing is slowed; 0: the block turns
+    rotary_gain: float = 1.0              # times the turned part of every query and key (YaRN, LongRoPE)
+    # the base of each block if they differ: rotary_base, or another, which is not slowed; 0: the block turns
     # nothing, and has no positions; (): all have rotary_base
     block_rotary_bases: tuple[float, ...] = ()
     # ALiBi's lines m j are rounded to bfloat16, and divided by `divisor` as q·k is (Falcon)
@@ -104,30 +104,30 @@ class ModelConfig:
     mask: str = ""
     # keys a query sees under a sliding window, itself included; under a window on both sides as many to each side
     window: int = 64
-    block_masks: tuple[str, ...] = ()     # the mask of each block where they differ; (): all have `mask`
+    block_masks: tuple[str, ...] = ()     # the mask of each block if they differ; (): all have `mask`
     parallel_residual: bool = False       # attention and feed-forward both read resid_pre
     first_norm: bool = True               # the first block's attention reads through a norm (ModernBERT: not)
-    shared_norm: bool = False             # of a parallel residual: both read it through one and the same norm
+    shared_norm: bool = False             # in a parallel residual, both read it through one and the same norm
     # each query and key is divided by its root mean square, before any rotation (an RMSNorm over d_k)
     qk_norm: bool = False
-    qk_norm_joint: bool = False           # of qk_norm: over the queries, or keys, of all heads together (OLMo 2)
-    # of qk_norm: each head has a LayerNorm of its own, with a gain and no bias (StableLM 2 12B, Command R+)
+    qk_norm_joint: bool = False           # with qk_norm: over the queries, or keys, of all heads together (OLMo 2)
+    # with qk_norm: each head has its own LayerNorm, with a gain and no bias (StableLM 2 12B, Command R+)
     qk_norm_heads: bool = False
     attention_bias: bool = True
-    output_bias: bool = True              # b_O, where attention_bias has biases at all
+    output_bias: bool = True              # b_O, if attention_bias has biases at all
     output_bias_alone: bool = False       # b_O without attention_bias (GPT-Neo)
     mlp_bias: bool = True
     norm_bias: bool = True
-    norm_gain: bool = True                # whether norms learn what they multiply by; it is 1 else (OLMo)
+    norm_gain: bool = True                # whether norms learn what they multiply by; else it is 1 (OLMo)
     tied_embeddings: bool = True          # logits = h_final E^T
     embedding_scale: float = 1.0          # times the rows of E as they enter the stream
-    # numbers of a row of E, P and T where they are not d: their sum, normed, is mapped into the stream by W_E and b_E,
+    # numbers in a row of E, P and T, if not d: their sum, normed, is mapped into the stream by W_E and b_E,
     # and a head's transform maps back (ELECTRA); 0: d
     embedding_width: int = 0
-    # of embedding_width: W_E maps the rows of E alone, before P of width d is added, and W_H is all of the head's
+    # with embedding_width: W_E maps only the rows of E, before P of width d is added, and W_H is the whole head's
     # transform; neither map has a bias (OPT-350m)
     plain_maps: bool = False
-    # the sum of embedding and position is normed before the first block, in an encoder-decoder that of each stack
+    # the sum of embedding and position is normed before the first block, in an encoder-decoder in each stack
     embedding_norm: bool = False
     n_token_types: int = 0                # texts told apart in one sequence (BERT's segments), a learned vector each
     head_transform: bool = False          # the unembedding reads norm(act(h_final W_H + b_H)) instead of h_final (BERT)
@@ -137,28 +137,28 @@ class ModelConfig:
     # c: a logit u becomes c tanh(u / c), the last step of all (Gemma 2); 0: it stays
     logit_cap: float = 0.0
     residual_scale: float = 1.0           # times what every sublayer adds to the stream (Granite)
-    score: str = "dot"                    # how a query is matched with a key: q·k, q W_S·k, or v·tanh(q + k)
+    score: str = "dot"                    # how a query is compared with a key: q·k, q W_S·k, or v·tanh(q + k)
     scale_scores: bool = True             # divide q·k, or q W_S·k, by `divisor`
     score_divisor: float = 0.0            # what scores are divided by, if not sqrt(d_k); 0: sqrt(d_k)
     score_cap: float = 0.0                # c: a score s becomes c tanh(s / c) before any bias and the mask; 0: it stays
-    # every head has a number to which its softmax gives weight that no token gets: a row of the pattern sums to less
+    # every head has a number that takes part of its softmax's weight, which no token gets: a pattern's row sums to less
     # than 1 (gpt-oss)
     attention_sinks: bool = False
-    # of the classification head that reads the first token's final vector; 0: there is none
+    # the classes of the classification head, which reads the first token's final vector; 0: there is none
     n_classes: int = 0
     class_pooling: str = "first"          # or it reads the mean of all tokens' final vectors
-    # the classification head reads act(h W_P + b_P) of that vector h, with this curve; "": h itself; "head": what the
-    # head's transform, of which an encoder's language head is made, makes of it (ModernBERT)
+    # the classification head reads act(h W_P + b_P) of that vector h, with this curve; "": h itself; "head": the output
+    # for it of the head's transform, which is part of an encoder's language head (ModernBERT)
     class_transform: str = ""
-    class_names: tuple[str, ...] = ()     # of the classes, where they have names of their own
-    text_alone: bool = False              # the part that reads text of a model that reads pictures as well
-    # what reads the final vectors; of any other than "language" the logits of words mean nothing
+    class_names: tuple[str, ...] = ()     # of the classes, if they have names
+    text_alone: bool = False              # the text-reading part of a model that also reads pictures
+    # what reads the final vectors; with any other than "language", the logits of words mean nothing
     output_head: str = "language"
     # the token every sequence ends and, unless begin_of_text is another, begins with; None: the model has
     # no such custom
     end_of_text: int | None = 0
     end_tokens: tuple[int, ...] = ()      # further tokens that end a text, such as the one that ends a turn
-    begin_of_text: int | None = None      # the token every sequence begins with, where it is not end_of_text
+    begin_of_text: int | None = None      # the token every sequence begins with, if it is not end_of_text
     mask_token: int | None = None         # the token that stands for a blank to fill in; None: the model knows none
     never_written: tuple[int, ...] = ()   # tokens that no translation has, however probable they are
 
@@ -170,7 +170,7 @@ class ModelConfig:
             "d_ff": None if self.d_ff is None else self.d_ff or 4 * self.d_model,
             "n_kv_heads": self.n_kv_heads or self.n_heads,
             "block_experts": tuple(bool(of_experts) for of_experts in self.block_experts),
-            # lists where they were read from JSON
+            # lists if they were read from JSON
             **{name: tuple(getattr(self, name)) for name in ("rotary_scaling", "rotary_factors", "block_rotary_bases",
                                                              "block_masks", "end_tokens", "class_names",
                                                              "never_written")},
@@ -202,7 +202,7 @@ class ModelConfig:
                 raise ValueError(complaint)
 
     def _rules(self) -> tuple[tuple[bool, str], ...]:
-        """What must hold between several fields: whether each rule is broken, and the sentence that says so."""
+        """Rules between several fields: whether each is broken, and the sentence that says so."""
         crossed = self.kind == "encoder-decoder"
         scaling = self.rotary_scaling
         return (
@@ -284,17 +284,17 @@ class ModelConfig:
 
     @property
     def ends(self) -> frozenset[int]:
-        """The tokens that end a text as it is written on."""
+        """The tokens that end a text while it is being written."""
         return frozenset(self.end_tokens if self.end_of_text is None else (self.end_of_text, *self.end_tokens))
 
     @property
     def d_embedding(self) -> int:
-        """Numbers of a row of E, and of what a head's transform makes."""
+        """Numbers in a row of E, and in the output of a head's transform."""
         return self.embedding_width or self.d_model
 
     @property
     def d_entering(self) -> int:
-        """Numbers of a row of P and T, which are added to what the tokens put in."""
+        """Numbers in a row of P and T, which are added to what the tokens put in."""
         return self.d_model if self.plain_maps else self.d_embedding
 
     @property
@@ -324,19 +324,19 @@ class ModelConfig:
 
     @property
     def norms_output(self) -> bool:
-        """Whether what each sublayer wrote passes a norm before it is added (sandwich, output)."""
+        """Whether each sublayer's output passes a norm before it is added (sandwich, output)."""
         return self.norm_placement in ("sandwich", "output")
 
     @property
     def norms_sums(self) -> bool:
-        """Whether each sum of the stream and what a sublayer added is normed (post, DeepNorm); a stack of any other
+        """Whether each sum of the stream and a sublayer's addition is normed (post, DeepNorm); a stack of any other
         model needs a norm at its end.
         """
         return self.norm_placement in ("post", "deepnorm")
 
     @property
     def divisor(self) -> float:
-        """What q·k is divided by where `scale_scores`: sqrt(d_k), or the model's own number."""
+        """The divisor of q·k if `scale_scores`: sqrt(d_k), or the model's own number."""
         return self.score_divisor or math.sqrt(self.d_k)
 
     def mask_of(self, layer: int) -> str:

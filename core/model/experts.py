@@ -1,6 +1,6 @@
-"""A mixture of experts: in the place of one feed-forward part many, of which a router picks a few for each token.
+"""A mixture of experts: many feed-forward parts instead of one; a router picks a few of them for each token.
 
-Symbols: n experts, k of them active; for what the block reads, x (N, d),
+Symbols: n experts, k of them active; for the block's input x (N, d),
 
     p   = softmax(x W_R + b_R)                        (N, n)    the router's probabilities
     g   = p of each token's k largest, else 0         (N, n)    the weights; divided by their sum, where
@@ -36,7 +36,7 @@ def route(logits: Tensor, n_active: int, renormalised: bool) -> tuple[Tensor, Te
 
 
 class Expert(nn.Module):
-    """One feed-forward part among several, of a width of its own."""
+    """One feed-forward part among several, with its own width."""
 
     def __init__(self, config: ModelConfig, width: int) -> None:
         super().__init__()
@@ -53,7 +53,7 @@ class Expert(nn.Module):
 
 
 class Mixture(nn.Module):
-    """The experts of one block and their router: W_R (d, n) and b_R (n,), `experts`, and where the model has a shared
+    """The experts of one block and their router: W_R (d, n) and b_R (n,), `experts`, and, if the model has a shared
     expert, `shared` and its gate W_shared (d, 1).
     """
 
@@ -72,7 +72,7 @@ class Mixture(nn.Module):
 
     def forward(self, x: Tensor, activation: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
         """The router's probabilities and the weights (N, n), and the output (N, d), for x (N, d). Each expert computes
-        for the tokens that go to it alone.
+        only for the tokens that go to it.
         """
         probs, weights = route(F.linear(x, self.W_R.T, self.b_R), self.n_active, self.renormalised)
         tokens, by_token = x.flatten(0, -2), weights.flatten(0, -2)

@@ -19,7 +19,7 @@ def parameter(*shape: int, present: bool = True) -> nn.Parameter | None:
 
 def add_feed_forward(part: nn.Module, config: ModelConfig, width: int) -> None:
     """Give `part` the weights of a feed-forward part of this width: W_1 (d, width), W_2 (width, d), with a gate W_gate
-    (d, width), and their biases where the model has them.
+    (d, width), and their biases if the model has them.
     """
     d, biased = config.d_model, config.mlp_bias
     part.W_gate = parameter(d, width, present=config.gated)
@@ -29,10 +29,10 @@ def add_feed_forward(part: nn.Module, config: ModelConfig, width: int) -> None:
 
 
 def neurons(part: nn.Module, x: Tensor, own: str, activation: str | None = None) -> tuple[Tensor, Tensor]:
-    """The neurons of `part` before and after the activation, (N, width) each, for what they read, x (N, d): of a gated
-    part the gate's argument, and its curve times the second projection.
+    """(pre, post): the neurons of `part` before and after the activation, (N, width) each, for x (N, d). Gated: pre = x
+    W_gate, post = act(pre) · gate_factor(x W_1), with their biases.
 
-    own: the model's activation; `activation`: another curve in its place, by which a gate stays a gate.
+    own: the model's activation; `activation`: another curve in its place; a gate stays a gate.
     """
     up, activation = F.linear(x, part.W_1.T, part.b_1), activation or own
     if part.W_gate is None:
@@ -42,5 +42,5 @@ def neurons(part: nn.Module, x: Tensor, own: str, activation: str | None = None)
 
 
 def written(part: nn.Module, post: Tensor) -> Tensor:
-    """(N, d) what neurons (N, width) write into the stream."""
+    """(N, d) the output of neurons (N, width) for the stream."""
     return F.linear(post, part.W_2.T, part.b_2)

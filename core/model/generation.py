@@ -20,7 +20,7 @@ from core.model.config import ModelConfig
 from core.model.sampling import SamplingConfig, Truncation, draw, drawn, truncate
 from core.model.transformer import Transformer
 
-MOST_TEXTS = 10_000     # that exhaustive search compares
+MOST_TEXTS = 10_000     # the most that exhaustive search compares
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class GenerationStep:
     token_id      the token drawn, or picked by hand; truncation.token_ids[place]
     place         its rank among all tokens, 0 for the most probable
     token_ids     the whole text so far: the prompt, and every token drawn, this one last
-    xi            the number in [0, 1) that decided, or would have where the token was picked
+    xi            the number in [0, 1) that decided, or would have decided if the token had not been picked by hand
     prob          its probability after temperature, before anything was cut
     renormalised  its probability among the tokens that were kept, the one it was drawn with; 0 for a picked
                   one that was cut
@@ -72,8 +72,8 @@ class Hypothesis:
         return math.fsum(self.log_probs)
 
     def longer(self, token_id: int, log_prob: float, parent: int, ends: Collection[int]) -> Hypothesis:
-        """This hypothesis, which stands at the place `parent`, with one more token, whose ln p is log_prob; it is
-        finished if that is one of `ends`.
+        """This hypothesis, which stands at the place `parent`, with one more token, whose ln p is log_prob; finished if
+        that token is one of `ends`.
         """
         return Hypothesis(self.token_ids + (token_id,), self.log_probs + (log_prob,), parent, token_id in ends)
 
@@ -101,17 +101,18 @@ def generate(model: Transformer, token_ids: Sequence[int], config: SamplingConfi
     """Continue a text: an iterator of steps, the last one a token that ends a text or the `max_new_tokens`-th token.
 
     token_ids  the prompt, at least one id.   config  temperature 0 is greedy.
-    source_ids what an encoder-decoder translates; its prompt is the first token of every text, and what stands of the
-    translation already.
+    source_ids the text that an encoder-decoder translates; its prompt is the first token of every text, and the part of
+    the translation that is there already.
     seed       a whole number that decides every xi, or the xi themselves. Every step takes one, greedy steps too: a
                change of `config` leaves the numbers of all later steps as they were.
     picks      step (0 for the first new token) -> the token that is taken there by hand, whatever xi says and even
                where it was cut.
 
     While the text fits the context, a cache holds the keys and values of what was read and each step reads one token.
-    Beyond it every token's position changes at each step, so the window is read anew. A model whose config names no
+    Beyond it every token's position changes at each step, so the window is read again. A model whose config names no
     token that ends a text stops at max_new_tokens only. Raises ValueError at once for a model that sees the future, an
-    empty prompt, a negative max_new_tokens, or a source where the model reads none or none where it needs one.
+    empty prompt, a negative max_new_tokens, or a source for a model that reads none, or none for a model that needs
+    one.
     """
     prompt = _checked_prompt(model, token_ids, max_new_tokens, source_ids is not None)
     xis = uniforms(torch.Generator().manual_seed(seed)) if isinstance(seed, int) else seed
@@ -141,11 +142,11 @@ def _steps(model: Transformer, token_ids: tuple[int, ...], config: SamplingConfi
 def continuations(model: Transformer, prompts: Sequence[Sequence[int]], config: SamplingConfig = SamplingConfig(),
                   seed: int = 0, max_new_tokens: int = 100, stop: Collection[int] = (),
                   batch_size: int = 50) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Continue many texts, up to batch_size of one length side by side: gives (i, the new tokens of prompts[i])
-    whenever one is done.
+    """Continue many texts, up to batch_size of one length side by side: yield (i, the new tokens of prompts[i])
+    whenever a text is done.
 
     Prompt i goes on as generate(model, prompts[i], config, seed + i) would, up to rounding, and ends in the same ways
-    or after the first token that is in `stop`, which is given too. Raises ValueError at once as `generate` does.
+    or after the first token that is in `stop`, which is included. Raises ValueError at once as `generate` does.
     """
     checked = [_checked_prompt(model, prompt, max_new_tokens) for prompt in prompts]
     stop = {*stop, *model.config.ends}
@@ -188,7 +189,7 @@ def _side_by_side(model: Transformer, texts: dict[int, tuple[int, ...]], config:
 def translations(model: Transformer, sources: Sequence[Sequence[int]], max_new_tokens: int = 100,
                  batch_size: int = 100) -> Iterator[tuple[int, tuple[int, ...]]]:
     """Translate many texts, always taking the most probable token of those that the config does not forbid, up to
-    batch_size of one length side by side: gives (i, the tokens for sources[i]).
+    batch_size of one length side by side: yield (i, the tokens for sources[i]).
 
     The tokens end with the end-of-text token, or are max_new_tokens. Raises ValueError for a model that does
     not translate.
@@ -220,7 +221,7 @@ def _place_of_end(text: tuple[int, ...], ends: Collection[int]) -> int:
 
 @torch.no_grad()
 def _encoded(model: Transformer, sources: list[Sequence[int]]) -> Tensor:
-    """(B, M, d) what the encoder makes of B sources of one length."""
+    """(B, M, d) the encoder's final vectors for B sources of one length."""
     return model.encode(torch.tensor([list(source) for source in sources], dtype=torch.int64, device=model.device))
 
 
@@ -262,8 +263,8 @@ def beam_search(model: Transformer, token_ids: Sequence[int], width: int, max_ne
 
 
 def exhaustive_search(model: Transformer, token_ids: Sequence[int], max_new_tokens: int) -> list[Hypothesis]:
-    """Every continuation of max_new_tokens tokens, or shorter where it ends its text, most probable first; `parent`
-    says nothing here.
+    """Every continuation of max_new_tokens tokens, or fewer if it ends its text, most probable first; `parent` says
+    nothing here.
 
     There are up to |V|^max_new_tokens of them. Raises ValueError as `generate` does, and for more than MOST_TEXTS.
     """
@@ -301,7 +302,7 @@ def _extensions(beams: tuple[Hypothesis, ...], live: list[int], log_probs: Tenso
                 ends: Collection[int]) -> list[Hypothesis]:
     """The n most probable one-token extensions of the hypotheses at the places `live`; log_probs is (len(live), |V|).
 
-    Impossible tokens are left out. Equal ones come in the order of their parents, then by token id.
+    Impossible tokens are left out. Equally probable ones come in the order of their parents, then by token id.
     """
     so_far = torch.tensor([beams[place].log_prob for place in live], dtype=torch.float64)
     totals = (so_far[:, None] + log_probs).flatten()
@@ -333,7 +334,7 @@ def next_logits(model: Transformer, texts: list[tuple[int, ...]], cache: KVCache
     """(B, |V|) the logits after each of B texts of one length; the cache, of their first tokens, is extended
     while they fit.
 
-    memory (B, M, d): what an encoder-decoder's encoder made of the sources.
+    memory (B, M, d): the encoder's final vectors of the sources, in an encoder-decoder.
     """
     windows = [context_window(text, model.config) for text in texts]
     fits = len(windows[0]) == len(texts[0])

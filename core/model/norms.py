@@ -12,8 +12,8 @@ from core.model.normalisation import normalise
 
 
 class Norm(nn.Module):
-    """Gain α (`weight`, which is 1 where norms learn none) and bias β of one norm over d_model, or another `width`;
-    which norm it is, is the pass's to say.
+    """Gain α (`weight`, which is 1 if norms learn none) and bias β of one norm over d_model, or another `width`; the
+    pass decides which norm it is.
     """
 
     def __init__(self, config: ModelConfig, width: int | tuple[int, int] = 0) -> None:
@@ -30,7 +30,7 @@ class Norm(nn.Module):
 
 
 class NormPerHead(Norm):
-    """A LayerNorm of each head's queries, or keys, by itself: a gain (h, d_k), a row a head, and no bias."""
+    """A separate LayerNorm for each head's queries, or keys: a gain (h, d_k), a row for each head, and no bias."""
 
     def __init__(self, config: ModelConfig, n_heads: int) -> None:
         super().__init__(replace(config, norm_bias=False), (n_heads, config.d_k))
@@ -41,7 +41,7 @@ class NormPerHead(Norm):
 
 
 def query_norm(config: ModelConfig, n_heads: int) -> Norm | None:
-    """The norm of the queries, or keys, of so many heads; None where the model has none."""
+    """The norm of the queries, or keys, of n_heads heads; None if the model has none."""
     if not config.qk_norm:
         return None
     if config.qk_norm_heads:
@@ -51,13 +51,13 @@ def query_norm(config: ModelConfig, n_heads: int) -> Norm | None:
 
 def output_norm(config: ModelConfig) -> Norm | None:
     """The norm on a sublayer's output before it is added, of a sandwich (Ding et al. 2021, CogView) or the only one
-    (OLMo 2); None where the model has no such norm.
+    (OLMo 2); None if the model has no such norm.
     """
     return Norm(config) if config.norms_output else None
 
 
 def main_norm(config: ModelConfig) -> Norm | None:
-    """The norm through which a sublayer reads the stream, or that of the sum with what it added; None where only its
+    """The norm through which a sublayer reads the stream, or the norm of the sum with its addition; None if only its
     output is normed.
     """
     return None if config.norm_placement == "output" else Norm(config)

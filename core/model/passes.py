@@ -1,7 +1,7 @@
 """How one pass is set up, as pure functions: which keys each token sees and what positions turn or add, for the whole
 pass and for each block; and the checks of what a pass is given.
 
-Symbols: n tokens that the pass reads, and `total` keys: those of the tokens before, which a cache holds, and their own.
+Symbols: n tokens that the pass reads, and `total` keys: those of earlier tokens, held by a cache, and their own.
 """
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from core.model.intervention import NOTHING, Intervention
 
 @dataclass(frozen=True, eq=False)
 class Span:
-    """The tokens that one stack reads in one pass, and what their places take from that stack's weights."""
+    """The tokens that one stack reads in one pass, and that stack's weights for their positions."""
 
     config: ModelConfig
-    E: Tensor                   # on whose device, and in whose format of numbers, all else is made
+    E: Tensor                   # all else is made on its device and in its number format
     n: int                      # tokens read
     start: int = 0              # tokens before them, whose keys and values a cache holds
     P: Tensor | None = None     # (n_context, d) the stack's learned positions
@@ -34,7 +34,7 @@ class Span:
 
 
 def added_positions(span: Span, change: Intervention = NOTHING) -> Tensor | None:
-    """(n, d) what is added to the embeddings of positions start … start + n − 1; None where the scheme adds nothing."""
+    """(n, d) the addition to the embeddings at positions start … start + n − 1; None if the scheme adds nothing."""
     config = span.config
     positions = change.positions or config.positions
     if positions == "learned":
@@ -54,8 +54,8 @@ def _angles(span: Span, base: float) -> Tensor:
 
 
 def _score_bias(span: Span, positions: str) -> Tensor | None:
-    """(h, n, total) what positions add to the scores of all blocks of a stack alike; None where they add nothing, or to
-    each block something of its own.
+    """(h, n, total) the addition of positions to the scores, the same in all blocks of a stack; None if they add
+    nothing, or something different in each block.
     """
     config, n, total = span.config, span.n, span.total
     if positions == "alibi":
@@ -75,7 +75,7 @@ def _allowed(span: Span, mask: str, window: int | None) -> Tensor:
 
 
 def _mask(span: Span, change: Intervention) -> tuple[str, Tensor]:
-    """The mask's name, "" for one that is given key by key; and (n, total) bool, where a query may look."""
+    """The mask's name, "" for a mask given key by key; and (n, total) bool, where a query may look."""
     if change.allowed is None:
         mask = change.mask or span.config.mask
         return mask, _allowed(span, mask, change.window)
@@ -87,7 +87,7 @@ def _mask(span: Span, change: Intervention) -> tuple[str, Tensor]:
 
 
 def settings(span: Span, change: Intervention = NOTHING, dropout: float = 0.0) -> PassSettings:
-    """The settings of a pass: the model's own choices, or those of the change. Raises ValueError for a mask given that
+    """The settings of a pass: the model's own choices, or those of the change. Raises ValueError for a given mask that
     is not (n, n).
     """
     config, positions = span.config, change.positions or span.config.positions
@@ -104,7 +104,7 @@ def settings(span: Span, change: Intervention = NOTHING, dropout: float = 0.0) -
 
 
 def block_settings(span: Span, common: PassSettings, change: Intervention = NOTHING) -> tuple[PassSettings, ...]:
-    """The settings of each block: `common`, those of the pass, with the block's own mask and angles where blocks differ
+    """The settings of each block: `common`, those of the pass, with the block's own mask and angles if blocks differ
     and the change asks for no others. Blocks that are alike share theirs.
     """
     config = span.config
@@ -126,8 +126,8 @@ def block_settings(span: Span, common: PassSettings, change: Intervention = NOTH
 
 
 def in_encoder(change: Intervention = NOTHING) -> Intervention:
-    """What of a change to an encoder-decoder holds in its encoder: all but masks and positions. Its tokens all see each
-    other.
+    """The part of a change to an encoder-decoder that holds in its encoder: all but masks and positions. Its tokens all
+    see each other.
     """
     return replace(change, mask="bidirectional", window=None, allowed=None, positions=None)
 

@@ -2,8 +2,8 @@
 
 Positions count from 0; i is a query's position, j a key's.
 
-Angles and slopes are worked out in float64 on the CPU, since Apple's GPUs have no float64; a model rounds them to its
-own number format and moves them to its device.
+Angles and slopes are computed in float64 on the CPU, since Apple's GPUs have no float64; a model rounds them to its own
+number format and moves them to its device.
 """
 import math
 
@@ -46,7 +46,7 @@ def rotary_frequencies(d: int, base: float = 10_000.0, scaling: tuple[float, ...
     """(d/2,) float64 ω_j of each pair that rotary positions turn, slowed by `scaling` so that a model reads longer
     texts than it was first trained on, or each divided by its own number of `factors`.
 
-    (): as `frequencies` has them. (f,): all divided by f (Chen et al. 2023, position interpolation). (f, low, high, n),
+    (): as in `frequencies`. (f,): all divided by f (Chen et al. 2023, position interpolation). (f, low, high, n),
     Llama 3's: pairs that turn more than `high` times within the first n positions keep their ω, those that turn less
     than `low` times have ω / f, and between the two the share of ω grows in proportion to the turns. Source: Dubey et
     al. 2024 and their code.
@@ -65,8 +65,8 @@ def rotary_frequencies(d: int, base: float = 10_000.0, scaling: tuple[float, ...
 
 
 def block_frequencies(config: ModelConfig, layer: int) -> Tensor:
-    """(rotary_width/2,) float64 ω_j of one block of a model with rotary positions: those of its own base, slowed where
-    that is the model's. Raises ValueError for a block that turns nothing.
+    """(rotary_width/2,) float64 ω_j of one block of a model with rotary positions: from its own base, slowed if that is
+    the model's. Raises ValueError for a block that turns nothing.
     """
     base, slowed = config.rotary_base_of(layer), config.rotary_base_of(layer) == config.rotary_base
     return rotary_frequencies(config.rotary_width, base, config.rotary_scaling if slowed else (),
@@ -130,8 +130,8 @@ def rounded_alibi_bias(n_queries: int, n_keys: int, n_heads: int, divisor: float
     """(h, n_queries, n_keys) what Falcon's ALiBi adds to the scores, float64: −|m i − m j| / divisor, where m, the
     position and their product are each rounded to bfloat16, of 8 significant bits.
 
-    Far along a text neighbours share a number: from position 256 on not every position has one of its own. Falcon was
-    trained with these numbers, and exact ones would be others: of 32 heads, m j by up to 4.6 within 1,000 positions.
+    Far along a text, neighbours share a number: from position 256 on, not every position has its own. Falcon was
+    trained with these numbers; exact ones would differ: with 32 heads, m j by up to 4.6 within 1,000 positions.
     """
     line = alibi_slopes(n_heads).bfloat16()[:, None] * torch.arange(n_keys).bfloat16()
     line = line.double() / divisor

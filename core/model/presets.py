@@ -8,7 +8,7 @@ from core.model.config import STORIES, ModelConfig
 
 @dataclass(frozen=True)
 class Preset:
-    """A known model: the fields of its ModelConfig, and the number of parameters that is published for it (0: none)."""
+    """A known model: the fields of its ModelConfig, and its published number of parameters (0: none)."""
 
     fields: dict = field(hash=False)
     published: float = 0

@@ -2,8 +2,8 @@
 app's side of it.
 
 A request is JSON, an answer one safetensors file: nothing is pickled, and neither side trusts the other to be of its
-version. The app needs nothing of what runs the replicas, which is Ray Serve in assets/deploy/ray_passes.py:
-autoscaling, queues and the replacement of a dead replica are its work.
+version. The app does not need Ray Serve, which runs the replicas (assets/deploy/ray_passes.py): autoscaling, queues and
+the replacement of a dead replica are its work.
 """
 import dataclasses
 import functools
@@ -31,7 +31,7 @@ from core.model.trace import Trace
 from core.model.transformer import Transformer
 
 LOG = logging.getLogger(__name__)
-MOST_MODELS = 16            # that one replica keeps
+MOST_MODELS = 16            # the most that one replica keeps
 # that a connection, and then each part of an answer, may take: the most that a reader waits in vain
 CONNECT, SECONDS = 1.0, 3.0
 REST = 5.0                  # seconds between two looks at a service that does not answer
@@ -48,7 +48,7 @@ class RemoteError(Exception):
 
 
 def _to_json(value, tensor):
-    """A record as JSON takes it; `tensor` says what stands for a tensor."""
+    """A record in a form for JSON; `tensor` gives what stands for a tensor."""
     if isinstance(value, Tensor):
         return tensor(value)
     if isinstance(value, tuple):
@@ -60,7 +60,7 @@ def _to_json(value, tensor):
 
 
 def _from_json(value, tensor):
-    """What `_to_json` wrote; `tensor` gives the tensor for what stands for one."""
+    """The record that `_to_json` wrote; `tensor` gives back the tensor from what stands for it."""
     if isinstance(value, list):
         return tuple(_from_json(entry, tensor) for entry in value)
     if not isinstance(value, dict):
@@ -72,8 +72,8 @@ def _from_json(value, tensor):
 
 
 def packed(made: Trace, model: Transformer) -> bytes:
-    """A Trace of the model as a safetensors file: a tensor that stands under two names is written once, a parameter of
-    the model is only named.
+    """A Trace of the model as a safetensors file: a tensor with two names is written once, and a parameter of the model
+    is only named.
     """
     weights = {(weight.data_ptr(), weight.shape): name for name, weight in model.named_parameters()}
     arrays: dict[str, np.ndarray] = {}
@@ -93,7 +93,7 @@ def packed(made: Trace, model: Transformer) -> bytes:
 
 
 def unpacked(sent: bytes, model: Transformer) -> Trace:
-    """The Trace again, with the parameters of this end's model. Raises RemoteError for what is none."""
+    """The Trace again, with the parameters of this end's model. Raises RemoteError for anything else."""
     try:
         header = json.loads(sent[8:8 + int.from_bytes(sent[:8], "little")])
         weights, tensors = dict(model.named_parameters()), read_tensors(sent)
@@ -118,7 +118,7 @@ def request(name: str, step: int | None, token_ids: tuple[int, ...], interventio
 def fingerprint() -> str:
     """A hash of what a pass is computed with: this program's code, torch, and the bundled models by name and size.
 
-    App and replica compare theirs, and work together only where the two are equal.
+    App and replica compare theirs, and work together only if the two are equal.
     """
     # without the build: the app's may be for the CPU, a replica's for a GPU
     digest = hashlib.sha256(torch.__version__.partition("+")[0].encode())
@@ -135,7 +135,7 @@ def fingerprint() -> str:
 
 
 class Replica:
-    """What one replica does: it holds the bundled models that it was asked for, on its device."""
+    """One replica: it holds the bundled models that it was asked for, on its device."""
 
     def __init__(self, device: str = "cpu") -> None:
         torch.set_num_threads(1)            # as in the app: the same number of threads gives the same last digits
@@ -145,13 +145,13 @@ class Replica:
         self._n_passes = 0
 
     def about(self) -> dict:
-        """Who answers: fingerprint, device, process, and how many passes it has computed."""
+        """A description of this replica: fingerprint, device, process, and how many passes it has computed."""
         return {"fingerprint": fingerprint(), "device": self._device, "process": os.getpid(), "passes": self._n_passes}
 
     def answer(self, asked: bytes) -> bytes:
         """The Trace that `request` asks for, packed.
 
-        Raises RemoteError for what is no request, or one of another version; the pass's own errors as they are.
+        Raises RemoteError for anything but a request of this version, and the pass's own errors as they are.
         """
         try:
             fields = json.loads(asked)
@@ -178,18 +178,18 @@ class Replica:
 class Client:
     """The way to the replicas behind one address.
 
-    Whether they answer is looked up on a thread aside: until they do, and after a failure, nobody waits for them.
+    A separate thread finds out whether they answer: until they do, and after a failure, nobody waits for them.
     """
 
     def __init__(self, address: str) -> None:
-        """address: "http://host:port" or https, with a path where the service has one."""
+        """address: "http://host:port" or https, with a path if the service has one."""
         self._parts = urllib.parse.urlsplit(address)
         self._is_up, self._next_look, self._looking = False, 0.0, threading.Lock()
         self._logged = ""
 
     def trace(self, name: str, step: int | None, token_ids: tuple[int, ...], intervention: Intervention,
               model: Transformer) -> Trace | None:
-        """The pass of a bundled model, which is `model` at this end. None: not now, and the asker computes it."""
+        """The pass of a bundled model, which is `model` at this end. None: not now; the caller then computes it."""
         if not self._is_up:
             self._look_aside()
             return None
@@ -207,7 +207,7 @@ class Client:
         return None
 
     def look(self) -> bool:
-        """Whether the replicas answer, and are of this version."""
+        """Whether the replicas answer and have this version."""
         try:
             status, sent = self._exchange("GET")
             theirs = json.loads(sent)["fingerprint"] if status == 200 else f"status {status}"

@@ -17,7 +17,7 @@ KEPT, MINUS_INFINITY, TEMPERATURE, TOP_K, TOP_P, MIN_P, TYPICAL_P = range(len(RU
 # bit of exp() was, in Python and in the browser alike.
 TOLERANCE = 1e-12
 
-HEAD = 1024     # tokens, the most probable ones, among which a draw is looked for first
+HEAD = 1024     # a draw is looked for among this many most probable tokens first
 
 
 def _is_number(value) -> bool:
@@ -179,7 +179,7 @@ def _whole(logits: np.ndarray, config: SamplingConfig) -> tuple[np.ndarray, np.n
 
 def _head(logits: np.ndarray, config: SamplingConfig,
           largest_xi: float) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """`_whole` from the most probable tokens alone; None where they do not decide what is kept, or what the largest xi
+    """`_whole` from the most probable tokens alone; None if they do not decide what is kept, or what the largest xi
     draws.
     """
     n = 1 if config.temperature == 0 else config.top_k or HEAD
@@ -267,14 +267,14 @@ def _cut_by(sorted_logits: np.ndarray, z: np.ndarray, w: np.ndarray, config: Sam
 
 
 def _n_top_p(w: np.ndarray, top_p: float) -> int:
-    """How many of the weights, falling, top-p keeps: those before which less than mass p stands, and always the first.
-    """
+    """How many of the weights, falling, top-p keeps: those with less than mass p before them, and always the first."""
     running = np.cumsum(w)
     return 1 + int(np.count_nonzero(running[:-1] / running[-1] < top_p - TOLERANCE))
 
 
 def _not_typical(z: np.ndarray, w: np.ndarray, typical_p: float) -> np.ndarray:
-    """Which tokens typical sampling cuts, bool, same shape as w: those whose surprisal lies too far from the entropy.
+    """True for the tokens that typical sampling cuts, same shape as w: those whose surprisal lies too far from the
+    entropy.
     """
     surprisal = math.log(np.cumsum(w)[-1]) - z
     distance = np.abs(surprisal - _entropy(z, w))

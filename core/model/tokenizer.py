@@ -2,10 +2,10 @@
 of every token.
 
 Any text has an encoding, since each of the 256 bytes, or each that UTF-8 uses, is a token of its own. The end-of-text
-token stands for no text at all: it marks where a document begins. Nor do the tokens that some vocabularies have: the
-mask, a blank to fill in, and the markers of a chat, before what a system, a user and an assistant say. What a reader
-types can never become one of them, save that `encode_blanks` reads a run of underscores as a blank, and `encode_chat`
-the markers.
+token stands for no text at all: it marks where a document begins. Other tokens of some vocabularies stand for no text
+either: the mask, a blank to fill in, and the markers of a chat, before the words of a system, a user and an assistant.
+A reader's text can never become one of them, except that `encode_blanks` reads a run of underscores as a blank, and
+`encode_chat` the markers.
 """
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ class Prompt:
 class Tokenizer:
     """A trained byte-level BPE. Nothing changes it once it is built, so many threads may share one.
 
-    end_of_text, mask_token: their ids, None where there is none. begin, end: the ids that a model of this tokenizer
-    wants before and after every text; here end of text before it, and nothing after. method: how it cuts a text; here
+    end_of_text, mask_token: their ids, None if there is none. begin, end: the ids that a model with this tokenizer
+    needs before and after every text; here end of text before it, and nothing after. method: how it cuts a text; here
     "byte-level BPE". core.huggingface.tokens has tokenizers that others trained, with the same methods.
     """
 
@@ -80,9 +80,9 @@ class Tokenizer:
         frequent merges.
 
         Words are split off first as GPT-2 does: a token never spans two words, and a space belongs to the word after
-        it; with `single_digits`, each digit is split off too and is a token of its own, without a space. Source:
-        Sennrich et al. 2016; Radford et al. 2019. Raises ValueError for vocab_size under 257, which leaves no room
-        for the bytes.
+        it; with `single_digits`, each digit is also split off and is its own token, without a space. Source: Sennrich
+        et al. 2016; Radford et al. 2019. Raises ValueError for vocab_size under 257, which leaves no room for the
+        bytes.
         """
         if vocab_size < 257:
             raise ValueError(f"A byte-level vocabulary needs at least 257 tokens, not {vocab_size}.")
@@ -108,7 +108,7 @@ class Tokenizer:
         return Tokenizer(bpe)
 
     def with_markers(self) -> Tokenizer:
-        """The same tokens under the same ids, save that the markers of a chat stand in place of three bytes that no
+        """The same tokens under the same ids, except that the markers of a chat stand in place of three bytes that no
         UTF-8 text holds.
         """
         fields, characters = json.loads(self._bpe.to_str()), {b: c for c, b in BYTE_OF_CHARACTER.items()}
@@ -150,8 +150,7 @@ class Tokenizer:
         return self._bpe.encode(encodable(text), add_special_tokens=False).ids
 
     def encode_blanks(self, text: str) -> list[int]:
-        """The ids of `text`, each run of three or more underscores in it, with the space before it, being
-        one mask token.
+        """The ids of `text`; each run of three or more underscores, with the space before it, becomes one mask token.
 
         A blank is one token, so it has room for a common word alone: for a word of two tokens write two blanks
         ("____ ____"). Raises ValueError if this vocabulary has no mask token.
@@ -176,19 +175,19 @@ class Tokenizer:
 
         Tokens that share a character share its place.
 
-        The space before a word may or may not be the token's, as its tokenizer has it. A lone surrogate counts as
-        one character.
+        Whether the space before a word belongs to the token depends on the tokenizer. A lone surrogate counts as one
+        character.
         """
         encoded = self._bpe.encode(encodable(text), add_special_tokens=False)
         return [(token_id, start, end) for token_id, (start, end) in zip(encoded.ids, encoded.offsets)]
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """The ids of each text, worked out in parallel."""
+        """The ids of each text, computed in parallel."""
         return [e.ids for e in self._bpe.encode_batch([encodable(text) for text in texts], add_special_tokens=False)]
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of `ids`. decode(encode(text)) is the text; bytes that are no whole character show as U+FFFD; end of
-        text and blanks add nothing.
+        """The text of `ids`. decode(encode(text)) is the text; bytes that do not form a whole character show as U+FFFD;
+        end of text and blanks add nothing.
         """
         return b"".join(self.token_bytes(i) for i in ids).decode("utf-8", errors="replace")
 
@@ -257,8 +256,8 @@ class Tokenizer:
         return {token: i for i in reversed(range(self.vocab_size)) if (token := self.token_bytes(i))}
 
     def prompt(self, text: str, n_context: int, blanks: bool = False) -> Prompt:
-        """`text` as the model reads it: as many of its last tokens as n_context (at least 1) leaves room for between
-        `begin` and `end`.
+        """`text` as the model reads it: as many of its last tokens as fit into n_context (at least 1) between `begin`
+        and `end`.
 
         blanks: whether a run of underscores is a mask token, as `encode_blanks` reads it. An empty text of a model that
         adds nothing is its end-of-text token, if it has one, since a model cannot read nothing.

@@ -17,11 +17,11 @@ from core.model.config import ModelConfig
 
 
 class _Heads:
-    """What attention and cross-attention have in common beside their fields."""
+    """The common part of attention and cross-attention, beside their fields."""
 
     @property
     def head_contribution(self) -> Tensor:
-        """(h, N, d) what each head adds to the stream: head_out W_O. Their sum plus b_O is attn_out."""
+        """(h, N, d) each head's addition to the stream: head_out W_O. Their sum plus b_O is attn_out."""
         return self.head_out @ self.W_O
 
 
@@ -46,14 +46,14 @@ class CrossTrace(_Heads):
 
 @dataclass(frozen=True)
 class BlockTrace(_Heads):
-    """What one block read, computed and wrote."""
+    """One block's inputs, steps and outputs."""
 
     resid_pre: Tensor        # (N, d)        the stream before the block
     X: Tensor                # (N, d)        what attention reads (after the norm, in a pre-norm or sandwich block)
     Q: Tensor                # (h, N, d_k)   X W_Q + b_Q, before any norm or rotation
     K: Tensor                # (h_kv, N, d_k)
     V: Tensor                # (h_kv, N, d_v)
-    # (h, N, d_k) what the scores are made of: normed, where the model norms its queries and keys, and turned, where
+    # (h, N, d_k) as the scores read it: normed, if the model norms its queries and keys, and turned, if
     # positions rotate; else Q itself
     Q_rotated: Tensor
     K_rotated: Tensor        # (h_kv, N, d_k)
@@ -65,7 +65,7 @@ class BlockTrace(_Heads):
     attn_added: Tensor       # (N, d)        what is added to the stream: attn_out, in a sandwich block its norm
     resid_mid: Tensor        # (N, d)        the stream after the (self-)attention
     # (N, d_ff) before the activation (the gate's argument, in a gated block); None without a feed-forward part, and in
-    # a block of experts, where other neurons fire for each token
+    # a block of experts, where different neurons fire for each token
     mlp_pre: Tensor | None
     mlp_post: Tensor | None  # (N, d_ff)     after the activation (and times the up projection, in a gated block)
     mlp_out: Tensor | None   # (N, d)
@@ -73,21 +73,21 @@ class BlockTrace(_Heads):
     resid_post: Tensor       # (N, d)        the stream after the block
     W_O: Tensor              # (h, d_v, d)   the model's own parameter, not a copy
     cross: CrossTrace | None = None        # of an encoder-decoder's decoder
-    router_probs: Tensor | None = None     # (N, n_experts) each row sums to 1; None in a block that is not of experts
+    router_probs: Tensor | None = None     # (N, n_experts) each row sums to 1; None in a block without experts
     # (N, n_experts) what each expert's output is multiplied by; 0: the expert did not read the token
     expert_weights: Tensor | None = None
 
 
 @dataclass(frozen=True)
 class StackTrace:
-    """One pass through a stack of blocks; by itself that of an encoder-decoder's encoder, over M source tokens."""
+    """One pass through a stack of blocks; by itself, the pass of an encoder-decoder's encoder, over M source tokens."""
 
     token_ids: Tensor                # (N,) int64, after any permutation
     embedding: Tensor                # (N, d)   rows of E, times the embedding scale
-    position: Tensor | None          # (N, d)   what was added for the position; None where nothing is added
+    position: Tensor | None          # (N, d)   what was added for the position; None if nothing is added
     blocks: tuple[BlockTrace, ...]
     resid_final: Tensor              # (N, d)   the stream after the last block
-    # (N, d) after the final norm (resid_final itself in a post-norm or DeepNorm model); of an encoder, what every
+    # (N, d) after the final norm (resid_final itself in a post-norm or DeepNorm model); in an encoder, what every
     # decoder block's cross-attention reads
     h_final: Tensor
 
@@ -102,12 +102,12 @@ class Trace(StackTrace):
     """One forward pass of a Transformer; in an encoder-decoder, of its decoder, with the encoder's pass beside it."""
 
     config: ModelConfig
-    # (N, |V|) Transformer.unembedding times h_final (times h_head, where the model has one), plus b_U
+    # (N, |V|) Transformer.unembedding times h_final (times h_head, if the model has one), plus b_U
     logits: Tensor
-    # (n_classes,) of the classification head, which reads h_final of the first token, or what W_P makes of it
+    # (n_classes,) from the classification head, which reads h_final of the first token, or its map by W_P
     class_logits: Tensor | None = None
     encoder: StackTrace | None = None          # of an encoder-decoder
-    # (N, d) what was added for the text a token belongs to; None where nothing is added
+    # (N, d) what was added for the text a token belongs to; None if nothing is added
     token_type: Tensor | None = None
     # (N, d) norm(act(h_final W_H + b_H)), which the unembedding of a model with a head's transform reads
     h_head: Tensor | None = None
@@ -127,9 +127,7 @@ class Trace(StackTrace):
 
     @property
     def n_bytes(self) -> int:
-        """Memory that this trace keeps alive, in bytes, weights not counted; a tensor that stands under two
-        names counts once.
-        """
+        """Memory that this trace keeps alive, in bytes, weights not counted; a tensor with two names counts once."""
         storages = {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in _tensors(self)}
         return sum(storages.values())
 
@@ -149,7 +147,7 @@ def _moved(value, device: torch.device | str):
 
 
 def _tensors(value) -> Iterator[Tensor]:
-    """Every tensor of a record or a tuple of records, but for the weights that it names."""
+    """Every tensor of a record or a tuple of records, except the weights that it names."""
     if isinstance(value, Tensor):
         yield value
     elif isinstance(value, tuple):

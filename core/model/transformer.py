@@ -15,7 +15,7 @@ the vocabulary.
     logits = norm(x) Eᵀ                                           (N, |V|)    a BERT's head transforms norm(x)
                                                                               first, and adds b_U
 
-`forward` returns all of it as a Trace and stores nothing. `logits` takes the faster road (fused attention, a cache of
+`forward` returns all of it as a Trace and stores nothing. `logits` takes the faster way (fused attention, a cache of
 keys and values) for training and generation; a test holds the two equal. The mask, what positions turn or add, and the
 checks of what a pass is given are core.model.passes.
 """
@@ -40,7 +40,7 @@ from core.model.trace import StackTrace, Trace
 
 
 def position_parameters(config: ModelConfig) -> tuple[nn.Parameter | None, nn.Parameter | None]:
-    """What one stack learns of positions for all its blocks: P (n_context, d), and r (h, relative_buckets); None where
+    """The positions that one stack learns for all its blocks: P (n_context, d), and r (h, relative_buckets); None if
     the scheme has no such weights.
     """
     return (parameter(config.n_context, config.d_entering, present=config.positions == "learned"),
@@ -62,14 +62,13 @@ class Transformer(nn.Module):
     """A decoder-only, encoder-only or encoder-decoder transformer.
 
     Parameters: E (|V|, d); P (n_context, d) with learned positions, r (h, relative_buckets) with relative ones that all
-    blocks share; T (n_token_types, d) and embedding_norm where the config has them; W_E (e, d) and b_E (d,)
-    where rows of E, P and T have another width e, which is then that of W_H's outputs and of W_U too (with plain_maps
-    of E alone, and without b_E); blocks[l]; final_norm where no sums are normed; W_H (d, d), b_H and head_norm of a
-    head's transform (with plain_maps W_H alone); W_U (|V|, d) if untied; b_U (|V|,); W_C
-    (d, n_classes) and b_C with a classification head, and W_P (d, d), b_P where it has a transform. An
-    encoder-decoder's `encoder` has a P or r, an embedding_norm, blocks and a final_norm of its own; E is shared.
-    A new model's weights are zero: call `initialise`, or load a checkpoint. One model serves many threads at once: no
-    call but `initialise` writes to it.
+    blocks share; T (n_token_types, d) and embedding_norm if the config has them; W_E (e, d) and b_E (d,) if rows of E,
+    P and T have another width e, which is then also the width of W_H's outputs and of W_U (with plain_maps of E alone,
+    and without b_E); blocks[l]; final_norm if no sums are normed; W_H (d, d), b_H and head_norm of a head's transform
+    (with plain_maps W_H alone); W_U (|V|, d) if untied; b_U (|V|,); W_C (d, n_classes) and b_C with a classification
+    head, and W_P (d, d), b_P if it has a transform. An encoder-decoder's `encoder` has a P or r, an embedding_norm,
+    blocks and a final_norm of its own; E is shared. A new model's weights are zero: call `initialise`, or load a
+    checkpoint. One model serves many threads at once: no call but `initialise` writes to it.
     """
 
     def __init__(self, config: ModelConfig) -> None:
@@ -95,9 +94,9 @@ class Transformer(nn.Module):
 
     @property
     def unembedding(self) -> Tensor:
-        """(|V|, d) whose rows are multiplied with h_final (with h_head, where the model has one) for the logits: E
-        itself where tied, times the logit scale. Rows narrower than h_final, of a model without logits that mean
-        anything, are mapped into the stream.
+        """(|V|, d) the rows that are multiplied with h_final (with h_head, if the model has one) for the logits: E
+        itself if tied, times the logit scale. Rows narrower than h_final, of a model without logits that mean anything,
+        are mapped into the stream.
         """
         weight = self.E if self.W_U is None else self.W_U
         if self.W_E is not None and self.W_H is None:
@@ -118,9 +117,9 @@ class Transformer(nn.Module):
         """Random weights: maps with variance 1/fan-in, those that write to the stream divided by sqrt(2L), embeddings
         and positions with standard deviation 0.02.
 
-        The embeddings of an encoder-decoder have 1/sqrt(d), of length about 1: a word is then not lost in what the
+        The embeddings of an encoder-decoder have 1/sqrt(d), so a length of about 1: a word is then not lost in what the
         encoder's first attention mixes into it, and cross-attention learns to find it where it stands. With DeepNorm,
-        W_V, W_O and the feed-forward maps are multiplied by its β instead of the division.
+        W_V, W_O and the feed-forward maps are multiplied by its β instead of divided.
         """
         config = self.config
         for name, p in self.named_parameters():
@@ -143,12 +142,13 @@ class Transformer(nn.Module):
         """Everything that one pass over token_ids (N,) or (B, N), int64, computes; an encoder-decoder reads source_ids
         (M,) or (B, M) first.
 
-        token_types, shaped like token_ids, says which text each token belongs to, from 0; all are 0 if it is not given.
+        token_types, shaped like token_ids, gives the text that each token belongs to, from 0; all are 0 if it is not
+        given.
 
         An intervention edits the decoder; the choice of norm, activation, scaling, score function and residual path
-        holds for the encoder too. Raises ValueError for no tokens, an id outside the vocabulary, more tokens than
-        learned positions, an edit of a head or layer that is not there, or source tokens where the model needs none or
-        none where it needs them.
+        also holds for the encoder. Raises ValueError for no tokens, an id outside the vocabulary, more tokens than
+        learned positions, an edit of a head or layer that is not there, or source tokens for a model that needs none,
+        or none for a model that needs them.
         """
         passes.check_tokens(self.config, token_ids, change=intervention)
         passes.check_change(self.config, intervention, token_ids.shape[-1])
@@ -181,15 +181,15 @@ class Transformer(nn.Module):
 
     def logits(self, token_ids: Tensor, cache: KVCache | None = None, dropout: float = 0.0, last_only: bool = False,
                memory: Tensor | None = None) -> Tensor:
-        """(N, |V|) the logits alone, by the faster road; (1, |V|) of the last token with `last_only`.
+        """(N, |V|) only the logits, by the faster way; (1, |V|) of the last token with `last_only`.
 
         With a cache, token_ids are the tokens that follow those already in it, and the cache is extended in place. An
-        encoder-decoder needs `memory`, what `encode` made of the source.
+        encoder-decoder needs `memory`, the result of `encode` for the source.
         """
         return self.logits_of(self.final_vectors(token_ids, cache, dropout, last_only, memory))
 
     def logits_of(self, h_final: Tensor) -> Tensor:
-        """(..., |V|) the logits that final vectors (..., d) give: the head's transform, where there is one, the
+        """(..., |V|) the logits that final vectors (..., d) give: the head's transform, if there is one, the
         unembedding, and b_U.
         """
         h_head = self._transformed(h_final, self.config.norm)
@@ -199,7 +199,7 @@ class Transformer(nn.Module):
         """(B, |V|) the logits after stream vectors x (B, d) that enter the first block, if attention wrote
         nothing anywhere.
 
-        Each token then goes its way alone, so the vectors may be those of any tokens: the same as a pass in which every
+        Each token then passes alone, so the vectors may be those of any tokens: the same as a pass in which every
         attn_out is set to zero, at the cost of B tokens.
         """
         settings = passes.settings(self._span(1))  # no block's mask or positions matter to a token alone
@@ -208,10 +208,10 @@ class Transformer(nn.Module):
         return self.logits_of(self._final(x, settings))
 
     def logits_from(self, x: Tensor, layer: int, given: Mapping[tuple[int, str], Tensor] | None = None) -> Tensor:
-        """(B, |V|) the last token's logits where stream vectors x (B, N, d) enter block number `layer` of a decoder;
-        after the last block where that is n_layers.
+        """(B, |V|) the last token's logits if stream vectors x (B, N, d) enter block number `layer` of a decoder; after
+        the last block if that is n_layers.
 
-        given: (block, "attention" or "mlp") -> (B, N, d) what that part writes in place of its own output.
+        given: (block, "attention" or "mlp") -> (B, N, d) what that part writes instead of its own output.
         """
         span = self._span(x.shape[-2])
         settings, edits = passes.settings(span), GivenOutputs(given or {})
@@ -221,20 +221,20 @@ class Transformer(nn.Module):
 
     def final_vectors(self, token_ids: Tensor, cache: KVCache | None = None, dropout: float = 0.0,
                       last_only: bool = False, memory: Tensor | None = None) -> Tensor:
-        """(N, d) h_final, of which `logits_of` makes the logits, by the faster road: for the logits of a few positions
-        alone. All arguments are those of `logits`.
+        """(N, d) h_final, from which `logits_of` makes the logits, by the faster way: for the logits of only a few
+        positions. All arguments are those of `logits`.
         """
         passes.check_tokens(self.config, token_ids, cache.n_tokens if cache is not None else 0)
         return self._final_vectors_of(self.embed(token_ids), cache, dropout, last_only, memory)
 
     def class_logits(self, token_ids: Tensor, dropout: float = 0.0) -> Tensor:
-        """(n_classes,) of the classification head, by the faster road. Raises ValueError for a model without one."""
+        """(n_classes,) from the classification head, by the faster way. Raises ValueError for a model without one."""
         if self.W_C is None:
             raise ValueError("This model has no classification head.")
         return self._classify(self.final_vectors(token_ids, dropout=dropout))
 
     def encode(self, source_ids: Tensor, dropout: float = 0.0) -> Tensor:
-        """(M, d) the final vectors of an encoder-decoder's encoder, by the faster road."""
+        """(M, d) the final vectors of an encoder-decoder's encoder, by the faster way."""
         passes.check_source(self.config, source_ids is not None)
         passes.check_tokens(self.config, source_ids)
         span = self._span(source_ids.shape[-1], stack=self.encoder)
@@ -245,8 +245,8 @@ class Transformer(nn.Module):
         return self._final(x, settings, self.encoder)
 
     def logits_of_embeddings(self, embedding: Tensor) -> Tensor:
-        """(|V|,) the last token's logits where `embedding` (N, d) or (B, N, d) stands in place of what tokens pick
-        (Trace.embedding): it can be differentiated by it.
+        """(|V|,) the last token's logits if `embedding` (N, d) or (B, N, d) replaces the tokens' own (Trace.embedding);
+        they can be differentiated with respect to it.
         """
         return self.logits_of(self._final_vectors_of(embedding, last_only=True)[..., 0, :])
 
@@ -272,7 +272,7 @@ class Transformer(nn.Module):
         return StackTrace(source_ids, embedding, position, tuple(blocks), x, self._final(x, settings, self.encoder))
 
     def _span(self, n: int, start: int = 0, stack: Encoder | None = None) -> passes.Span:
-        """The n tokens that follow `start` others, as the decoder reads them, or the encoder if that is the stack."""
+        """The n tokens that follow `start` others, as read by the decoder, or by the encoder if that is the stack."""
         return passes.Span(self.config, self.E, n, start, (stack or self).P, (stack or self).r, stack is not None)
 
     def _classify(self, h_final: Tensor) -> Tensor | None:
@@ -289,23 +289,22 @@ class Transformer(nn.Module):
         return h @ self.W_C + self.b_C
 
     def embed(self, token_ids: Tensor) -> Tensor:
-        """(N, d) what the tokens put into the stream: their rows of E, times embedding_scale, and through W_E where
-        that maps them alone.
+        """(N, d) the tokens' input to the stream: their rows of E, times embedding_scale, and through W_E if that maps
+        only them.
         """
         rows = self.E[token_ids]
         rows = rows if self.config.embedding_scale == 1 else self.config.embedding_scale * rows
         return F.linear(rows, self.W_E.T) if self.config.plain_maps else rows
 
     def _added_types(self, token_ids: Tensor, token_types: Tensor | None) -> Tensor | None:
-        """(N, d) the vector of the text that each token belongs to; None where the model tells no texts apart."""
+        """(N, d) the vector of the text that each token belongs to; None if the model tells no texts apart."""
         if self.T is None and token_types is not None:
             raise ValueError("This model tells no texts apart: give it no token types.")
         return None if self.T is None else self.T[torch.zeros_like(token_ids) if token_types is None else token_types]
 
     def _entering(self, embedding: Tensor, position: Tensor | None, token_type: Tensor | None,
                   settings: PassSettings, stack: Transformer | Encoder | None = None) -> Tensor:
-        """(N, d) the stream that the first block reads: the sum of what stands for each token, and its norm in a model
-        that norms it.
+        """(N, d) the stream that the first block reads: the sum of each token's vectors, normed if the model norms it.
         """
         x = embedding if position is None else embedding + position
         x = x if token_type is None else x + token_type
@@ -314,14 +313,14 @@ class Transformer(nn.Module):
         return x if self.W_E is None or self.config.plain_maps else F.linear(x, self.W_E.T, self.b_E)
 
     def _transformed(self, h_final: Tensor, norm: str) -> Tensor | None:
-        """(N, d) what the head's transform makes of h_final; None in a model without one."""
+        """(N, d) the head's transform of h_final; None in a model without one."""
         if self.W_H is None:
             return None
         z = F.linear(h_final, self.W_H.T, self.b_H)
         return self.head_norm(activate(self.config.activation, z), norm) if self.config.head_curves else z
 
     def uncapped_logits(self, h: Tensor) -> Tensor:
-        """(..., |V|) what vectors (..., d), h_head or else h_final, give before any cap on the logits."""
+        """(..., |V|) the logits of vectors (..., d), h_head or else h_final, before any cap."""
         logits = h @ self.unembedding.T
         return logits if self.b_U is None else logits + self.b_U
 
@@ -329,7 +328,7 @@ class Transformer(nn.Module):
         return attention.capped(self.uncapped_logits(h), self.config.logit_cap)
 
     def _final(self, x: Tensor, settings: PassSettings, stack: Transformer | Encoder | None = None) -> Tensor:
-        """(N, d) the stream after the last block of a stack through its final norm; x itself where there is none."""
+        """(N, d) the stream after the last block of a stack through its final norm; x itself if there is none."""
         norm = (stack or self).final_norm
         return x if norm is None else norm(x, settings.norm)
 
