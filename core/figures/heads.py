@@ -26,7 +26,7 @@ def head_name(layer: int, head: int) -> str:
 
 
 def roles(measures: Mapping[str, np.ndarray]) -> np.ndarray:
-    """(L, h) strings: for each head, that of the measured ROLES with the largest share of its attention, "" where none
+    """(L, h) strings: for each head, the measured role of ROLES with the largest share of its attention, "" if none
     reaches LEAST_SHARE. NaN counts as no attention.
 
     >>> shares = {"previous_token": 0.1, "first_token": 0.8, "induction": np.nan}
@@ -47,8 +47,8 @@ def statistics_table(measures: Mapping[str, np.ndarray]) -> pd.DataFrame:
 
 
 def shares_of_sum(parts: np.ndarray, total: np.ndarray) -> np.ndarray:
-    """Return (m,) float64, signed: how much each of the parts (m, d) contributes along their total (d,),
-    part·total / ‖total‖². The shares add up to 1 where the parts add up to the total.
+    """Return (m,) float64, signed: how much each of the parts (m, d) contributes along their total (d,), part·total /
+    ‖total‖². The shares add up to 1 if the parts add up to the total.
 
     >>> shares_of_sum(np.array([[3.0, 1.0], [1.0, -1.0]]), np.array([4.0, 0.0])).tolist()
     [0.75, 0.25]
@@ -117,8 +117,8 @@ def product_latex(config: ModelConfig, i: int | str, j: int | str) -> str:
 
 
 def scaled_latex(product: str, config: ModelConfig) -> str:
-    """LaTeX of a score from that of its product of query and key: divided by √d_k or the model's own divisor, and
-    capped, where the model does so; before any bias.
+    """LaTeX of a score from the LaTeX of its product of query and key: divided by √d_k or the model's own divisor, and
+    capped, if the model does so; before any bias.
 
     >>> print(scaled_latex("6", ModelConfig(vocab_size=2, d_model=4, n_layers=1, n_heads=1, n_context=2)))
     \\frac{6}{\\sqrt{4}}

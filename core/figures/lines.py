@@ -1,4 +1,4 @@
-"""Recurrence against attention: gradients by distance, times by length, accuracies by delay, an alignment.
+"""Line charts with names at their ends, for several lessons; rows of answers; an alignment.
 
 Each picture is a DataFrame of rows and a Vega-Lite spec. The spec does not change while a training runs or a slider
 moves, so a chart with a `key` is updated in place. (The specs are dicts: altair takes 80 ms to check one, and these
@@ -53,7 +53,7 @@ def spread(values: Sequence[float], gap: float) -> np.ndarray:
 def line_rows(frame: pd.DataFrame, names: Mapping[str, str], y: Axis, height: float, scale: float = 1.0,
               picked: float | None = None) -> pd.DataFrame:
     """Return the rows that `lines` draws, from the columns network, x and y: the points; the last point of each line
-    again, for the name, where that has room; and the points at the x that the reader has picked, if any.
+    again, for the name, if there is room for it; and the points at the x that the reader has picked, if any.
     """
     # one table is built, at the end: for a few hundred rows, building tables takes most of the time
     network, x, values = (frame[name].to_numpy() for name in ("network", "x", "y"))
@@ -182,7 +182,7 @@ def _inverted(test: str, theme: str) -> dict:
 def alignment_rows(weights: np.ndarray, sources: Sequence[str], outputs: Sequence[str]) -> pd.DataFrame:
     """One table row a cell of the weights (n_out, n_source) of each output symbol over the source.
 
-    ValueError if their shape is not that of the outputs and sources.
+    Raises ValueError if their shape does not fit the outputs and sources.
     """
     if weights.shape != (len(outputs), len(sources)):
         raise ValueError(f"{weights.shape} weights, but {len(outputs)} outputs and {len(sources)} sources.")

@@ -1,11 +1,11 @@
 """Numbers as text for sentences, tables and formulas; rounding never makes 0 or 1 of a number that is neither.
 
-The rule, which core/components/lib/numbers.js follows too: commas between thousands (4,096), a true minus (−0.5),
-powers of ten as 1.3 · 10⁻⁴, a dash for a number that is not there. What has been counted out of many (right answers,
-parameters, variance kept) is a share in percent. So is, on pictures and in sentences, the chance that a model gives to
-a word, a class or an answer; it stays a number from 0 to 1 in the formulas and tables of "In numbers" and in data,
+The rule, which core/components/lib/numbers.js also follows: commas between thousands (4,096), a true minus (−0.5),
+powers of ten as 1.3 · 10⁻⁴, a dash for a missing number. A share counted out of many (right answers, parameters,
+variance kept) is in percent. On pictures and in sentences, the chance that a model gives to a word, a class or an
+answer is in percent as well; it stays a number from 0 to 1 in the formulas and tables of "In numbers" and in data,
 where it is compared with a setting that is such a number (top-p's p and the mass kept), and at the ticks of an axis
-from 0 to 1. Attention weights are no chances but numbers from 0 to 1.
+from 0 to 1. Attention weights are not chances but numbers from 0 to 1.
 """
 import math
 import re
@@ -14,14 +14,14 @@ from collections.abc import Callable
 import numpy as np
 
 LEAST = 5e-4                           # a smaller size, in significant digits, is written with its power of ten
-LEAST_DECIMAL, GREATEST = 1e-4, 1e7    # the same for decimals, where rounding would leave nothing, and from there on
+LEAST_DECIMAL, GREATEST = 1e-4, 1e7    # the same for decimals: a size below the first, or from the second on
 DOT = "\u00a0·\u00a0"                  # no line breaks at its spaces
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 PLAIN = {raised: plain for plain, raised in RAISED.items()}
 
 
 def written(text: str) -> str:
-    """The text that Python has for a number, with a true minus and, for e, a power of ten.
+    """Python's text of a number, with a true minus and, for e, a power of ten.
 
     >>> written("-3"), written("1.2e-05"), written("-4e+23")
     ('−3', '1.2\\xa0·\\xa010⁻⁵', '−4\\xa0·\\xa010²³')
@@ -80,14 +80,14 @@ def _hundredths(value: float, places: int) -> str:
 
 
 def _below_one(value: float, digits: int, write: Callable[[int], str]) -> str:
-    """`write(digits)`, with as many more digits as keep a value below 1 in size from being rounded to 1."""
+    """`write(digits)`, with more digits if needed to keep a value below 1 in size from being rounded to 1."""
     while abs(value) < 1 <= abs(float(write(digits))):
         digits += 1
     return write(digits)
 
 
 def _all_but_one(value: float, digits: int) -> str | None:
-    """What is said of a value that one more digit would still round to 1: that it is beyond 0.9999."""
+    """The text of a value that one more digit would still round to 1: beyond 0.9999; None for any other."""
     if abs(value) < 1 <= float(f"{abs(value):.{digits + 1}g}"):
         return f"{'> 0.' if value > 0 else '< −0.'}{(digits + 1) * '9'}"
     return None
@@ -183,8 +183,8 @@ def in_latex(text: str) -> str:
 
 
 def formula(latex: str) -> str:
-    """A formula with commas between the thousands of its whole numbers, but for what stands below a letter, is text or
-    in a typeface of its own, as bits are.
+    """A formula with commas between the thousands of its whole numbers, except in an index, in text or in a special
+    typeface, such as that of bits.
 
     >>> formula(r"12 \\cdot 4096 = 49152, E_{1133} = 0.12345, 4{,}096, 10000^{-2}, \\mathbf{1101}")
     '12 \\\\cdot 4{,}096 = 49{,}152, E_{1133} = 0.12345, 4{,}096, 10{,}000^{-2}, \\\\mathbf{1101}'
@@ -210,7 +210,7 @@ def latex_operand(value: float) -> str:
 
 
 def bracketed(text: str) -> str:
-    """The text of a number, in brackets where its sign or power of ten would be misread: after a minus, beside a dot,
+    """The text of a number, in brackets if its sign or power of ten would be misread: after a minus, beside a dot,
     under a square.
 
     >>> bracketed("0.5000"), bracketed("-0.5000"), bracketed(latex_number(2e-7))

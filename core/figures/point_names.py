@@ -19,8 +19,8 @@ SIDES = {"over": -12, "under": 19}      # pixels from a point to its name
 @functools.lru_cache(maxsize=64)        # every rerun has the same points
 def name_sides(x: tuple[float, ...], y: tuple[float, ...], names: tuple[str, ...],
                plot: tuple[float, float] = PLOTS["narrow"], modest: tuple[bool, ...] = ()) -> list[str]:
-    """The sides of names of points in a plot of so many pixels: "over" or "under" the point, where fewer points are, or
-    "" where both overlap another name or the axis. The points are in any units, and in the order of their rank.
+    """The sides of names of points in a plot of this size in pixels: "over" or "under" the point, where fewer points
+    are, or "" if both overlap another name or the axis. The points are in any units, and in the order of their rank.
     modest: whether a name covers no point at all, by default none.
 
     >>> name_sides((0, 1, 1.1, 1.15), (0, 1, 1.02, 1.01), ("first", "second", "third", "fourth"))
@@ -56,8 +56,8 @@ def plots_of(height: float | None = None, scale: float = 1.0) -> dict[str, tuple
 def placed(rows: pd.DataFrame, x: pd.Series, y: pd.Series, rank: pd.Series | None = None,
            plots: Mapping[str, tuple[float, float]] = PLOTS) -> pd.DataFrame:
     """The rows (name, named: whether to write it, and perhaps modest: whether it may cover no point) with the side of
-    each name in both plots. x, y: the places as the axes show them; rank: who may choose its place first, the largest;
-    by default the highest point. plots: those of `plots_of`, for a plot of another height or for larger names.
+    each name in both plots. x, y: the places as the axes show them; rank: the largest chooses its place first; by
+    default the highest point. plots: those of `plots_of`, for a plot of another height or for larger names.
 
     >>> rows = pd.DataFrame({"name": list("abc"), "named": True, "x": [1.0, 1.0, 0.0], "y": [1.0, 1.0, 0.0]})
     >>> placed(rows, rows.x, rows.y, pd.Series([1, 2, 3])).narrow.tolist()

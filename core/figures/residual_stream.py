@@ -26,8 +26,8 @@ MOST_WRITTEN = 14         # rows of a matrix whose cells still have room for a n
 
 def cosine_matrix(cosines: np.ndarray, layer_labels: Sequence[str], axis_title: str, theme: str, scale: float = 1.0,
                   height: int = 300) -> alt.LayerChart:
-    """The cosines of one token's stream at every pair of depths, (L + 1, L + 1) in [-1, 1]: cells with their numbers
-    where there is room, and tooltips.
+    """The cosines of one token's stream at every pair of depths, (L + 1, L + 1) in [-1, 1]: cells with their numbers if
+    there is room, and tooltips.
     """
     n = len(cosines)
     rows, columns = np.divmod(np.arange(n * n), n)
@@ -110,9 +110,8 @@ def waterfall(names: Sequence[str], meanings: Sequence[str], groups: Sequence[st
     their sum.
 
     meanings: a colour meaning for each part. groups: the group of each part ("" for none), named below the axis; a
-    faint band separates neighbouring groups. The n_named largest parts carry their name and value, and so does the
-    `picked` one, which is outlined. A click anywhere above or below a bar is the altair selection "picked" of its
-    field "name".
+    faint band separates neighbouring groups. The n_named largest parts carry their name and value, as does the `picked`
+    one, which is outlined. A click anywhere above or below a bar is the altair selection "picked" of its field "name".
     """
     values, n = np.asarray(values, dtype=float), len(values)
     ends, places = np.cumsum(values), np.arange(n + 1)
@@ -215,8 +214,8 @@ def _bands(groups: Sequence[str]) -> pd.DataFrame:
 
 def two_distributions(tokens: Sequence[str], before: np.ndarray, after: np.ndarray, names: tuple[str, str],
                       axis_title: str, theme: str, scale: float = 1.0, height: int = 320) -> alt.LayerChart:
-    """Next-token probabilities before and after a change, a pair of bars for each token: filled before, outlined
-    and dashed after. What is too small for a bar has no exact number but in the tooltip.
+    """Next-token probabilities before and after a change, a pair of bars for each token: filled before, outlined and
+    dashed after. A value too small for a bar has its exact number only in the tooltip.
     """
     if not len(tokens) == len(before) == len(after):
         raise ValueError(f"{len(tokens)} tokens have {len(before)} probabilities before and {len(after)} after.")
@@ -272,7 +271,7 @@ def growth_lines(lengths: dict[str, np.ndarray], names: dict[str, str], dashes: 
 def left_line(points: np.ndarray, shares: np.ndarray, ends: tuple[str, str], names: dict[str, str],
               axis_titles: tuple[str, str], theme: str, scale: float, height: int) -> alt.LayerChart:
     """The straight line from (0, 0) to (1, 0), on which every average of two ends lies, and the points (T, 2) that have
-    left it. shares (T,): of the second end in each. names: of the line, "average", and of the points, "output".
+    left it. shares (T,): the part of the second end in each. names: "average" for the line, "output" for the points.
     """
     looks = {"average": colour("attention", theme, "ink"), "output": colour("mlp", theme, "ink")}
     rows = pd.DataFrame([(which, names[which], float(t), float(x), float(y))

@@ -159,8 +159,8 @@ def framed(chart, theme: str, scale: float, **properties):
 
 
 def layered(*layers):
-    """The altair charts over each other. What they all show is said once: where each brings it along, altair writes the
-    whole table out, to name the layers after it, which takes longer than the chart.
+    """The altair charts over each other. Data that they share is given once: if each chart brings it along, altair
+    writes out the whole table to name the layers, which takes longer than the chart.
     """
     import altair as alt
 

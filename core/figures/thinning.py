@@ -17,8 +17,8 @@ def thinned(n: int, most: int) -> list[int]:
 
 
 def largest(values: np.ndarray, most: int) -> tuple[list[int], list[int]]:
-    """The places of the `most` values (n,) largest in size, and those of the others, both in order. A single other is
-    counted among the largest.
+    """The places of the `most` values (n,) largest in size, and those of the others, both in order. A single other
+    value counts among the largest.
 
     >>> largest(np.array([0.1, -5.0, 0.2, 3.0]), 2), largest(np.array([1.0, 2.0, 3.0]), 2)
     (([1, 3], [0, 2]), ([0, 1, 2], []))
