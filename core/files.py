@@ -1,16 +1,18 @@
-"""Where assets are, JSON in files, and when a file or folder was changed; the disk is asked once a second at most."""
+"""The place of assets, JSON in files, and times of change of files and folders; the disk is asked at most once a
+second.
+"""
 import json
 import os
 import time
 from pathlib import Path
 
 ASSETS = Path(__file__).resolve().parents[1] / "assets"
-LOOKS = 1.0       # seconds for which what the disk said holds
+LOOKS = 1.0       # seconds for which the disk's answer holds
 _times: dict[Path, tuple[float, int]] = {}
 
 
 def read_json(path: Path):
-    """The value that a file of JSON holds. Raises OSError or ValueError for a file that holds none."""
+    """The value that a file of JSON holds. Raises OSError or ValueError for a file without one."""
     return json.loads(path.read_text(encoding="utf-8"))
 
 
@@ -20,8 +22,8 @@ def write_json(path: Path, value, indent: int = 0, **options) -> None:
 
 
 def create_private(path: Path) -> None:
-    """Make an empty file, which nobody else on this machine can read, where there is none. Raises OSError where it
-    cannot be written.
+    """Make an empty file, which nobody else on this machine can read, if it does not exist. Raises OSError if it cannot
+    be written.
     """
     os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
 
@@ -29,9 +31,9 @@ def create_private(path: Path) -> None:
 def modified(path: Path) -> int:
     """The path's time of modification in nanoseconds, as it was within the last LOOKS seconds.
 
-    Raises OSError where there is no such path.
+    Raises OSError if there is no such path.
 
-    A run of a page asks some fifty times, and at each look at the disk another reader's thread would get Python.
+    A run of a page asks some fifty times, and each look at the disk would hand Python to another reader's thread.
     """
     now = time.monotonic()
     asked, time_ns = _times.get(path, (-LOOKS, 0))

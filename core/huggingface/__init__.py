@@ -20,12 +20,11 @@ and ModelConfig.first_token before the target. transformers is never imported, n
 model is run. A model that came without a tokenizer gets tokens.NumberedTokens, whose `method` is "numbers": its text is
 token ids.
 
-Every key of a config.json is read, known to be without effect (keys), passed over and named where transformers neither
+Every key of a config.json is read, known to be without effect (keys), passed over and named if transformers neither
 declares nor reads it (reference), or refused by name and value; every key of a tokenizer_config.json is used, known to
-be without effect (tokenizer_settings), or refused. Other forms of weights and tokenizers are told as what they are
-(refusals, tokenizer_forms).
-Files of SentencePiece are read without its library (piece_file): those of Llama, Gemma and T5 (piece_tokenizers), and
-Marian's (marian_files, pieces).
+be without effect (tokenizer_settings), or refused. Other forms of weights and tokenizers are recognised, and refused by
+name (refusals, tokenizer_forms). Files of SentencePiece are read without its library (piece_file): the files of Llama,
+Gemma and T5 (piece_tokenizers), and Marian's (marian_files, pieces).
 """
 import dataclasses
 from collections.abc import Callable
@@ -141,8 +140,8 @@ def from_pretrained(name: str | Path,
 
 
 def _headers(folder: Path) -> tuple[dict, dict[str, Stored]]:
-    """A model's config.json and the headers of its weights. Its family is looked at first: who is told to fetch weights
-    should not learn afterwards that they are of no use.
+    """A model's config.json and the headers of its weights. Its family is checked first: a reader who is told to fetch
+    weights should not learn afterwards that they are of no use.
     """
     values = hub.read_config(folder / hub.CONFIG)
     refuse_unknown(values)
@@ -150,7 +149,7 @@ def _headers(folder: Path) -> tuple[dict, dict[str, Stored]]:
 
 
 def _planned(values: dict, stored: dict[str, Stored], folder: Path | None) -> Plan:
-    """The plan of a model, with the numbers of its files looked at where they are here (`folder`)."""
+    """The plan of a model, checked against the numbers of its files if they are here (`folder`)."""
     plan = plan_of(values, stored)
     refuse_other_head(values, [name for name in stored if not (plan.besides and plan.besides.search(name))
                                and weights.part_left_out(plan, name) is None])
@@ -173,7 +172,7 @@ def _folder(name: str | Path) -> Path:
 def _with_ends(config: ModelConfig, generation: dict, tokenizer: Tokenizer) -> ModelConfig:
     """The config with every token that ends a text: the config's, those of generation_config.json, the tokenizer's.
 
-    A model that was taught to answer ends its turn with another token than its texts.
+    A model that was taught to answer ends a turn with a different token than a text.
     """
     if config.kind == "encoder":
         return config
@@ -185,9 +184,9 @@ def _with_ends(config: ModelConfig, generation: dict, tokenizer: Tokenizer) -> M
 
 def _with_forbidden(config: ModelConfig, bad_words: object) -> ModelConfig:
     """The config of an encoder-decoder with the tokens that its files forbid it to write: Marian's padding, whose logit
-    is always 0, and above that of many a word. bad_words: a list of lists of ids.
+    is always 0, above that of many words. bad_words: a list of lists of ids.
 
-    Raises PretrainedError where words of several tokens are forbidden.
+    Raises PretrainedError if words of several tokens are forbidden.
     """
     if config.kind != "encoder-decoder" or not bad_words:
         return config

@@ -10,7 +10,7 @@ from core.huggingface.plan import OPT_BLOCK, Plan, finished
 from core.model.config import ModelConfig
 
 CROSS = {part: f"encoder_attn.{part}_proj" for part in "qkv"} | dict(o="encoder_attn.out_proj")
-# of sinusoidal positions, which follow from the config, unless others are stored (weights.with_stored_positions)
+# sinusoidal positions, which follow from the config, unless others are stored (weights.with_stored_positions)
 TABLES = re.compile(r"embed_positions\.weight$")
 COPIES = ("model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight")
 
@@ -36,8 +36,8 @@ def pegasus(f: Fields, names: Collection[str]) -> Plan:
 
 
 def _bart_like(f: Fields, names: Collection[str], **differences) -> Plan:
-    """BART with the given differences. Stacks of different heads or widths are refused, and untied ones, each of which
-    would have embeddings of its own.
+    """BART with the given differences. Stacks of different heads or widths are refused, and untied stacks, each with
+    embeddings of its own.
     """
     n_heads = f.whole("encoder_attention_heads", "num_attention_heads")
     f.refuse(tie_word_embeddings=True, decoder_attention_heads=n_heads, decoder_ffn_dim=f.whole("encoder_ffn_dim"))
@@ -61,7 +61,7 @@ def _bart_like(f: Fields, names: Collection[str], **differences) -> Plan:
 
 
 def _ends_of_stack(config: ModelConfig, ours: str, theirs: str) -> list[Entry]:
-    """The positions of a stack, and the norms before its first block and after its last one, where it has them."""
+    """The positions of a stack, and the norms before its first block and after its last one, if it has them."""
     tensors = []
     if config.positions == "learned":
         tensors.append(entries.without_first(f"{theirs}embed_positions.weight", f"{ours}P", 2, config.n_context,

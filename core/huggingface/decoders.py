@@ -47,8 +47,8 @@ def gpt2(f: Fields, names: Collection[str]) -> Plan:
 
 
 def opt(f: Fields, names: Collection[str]) -> Plan:
-    """GPT-2 with ReLU. Where the rows of E are narrower than the stream, one matrix maps them into it before positions
-    are added, and another maps the last vectors back; the norms of its model of 350 million follow each part.
+    """GPT-2 with ReLU. If the rows of E are narrower than the stream, one matrix maps them into it before positions are
+    added, and another maps the last vectors back; the norms of its model of 350 million follow each part.
     """
     bias, pre, base = f.get("enable_bias", True), f.get("do_layer_norm_before", True), "model.decoder."
     d, e, affine = f.whole("hidden_size"), _opt_width(f), f.get("layer_norm_elementwise_affine", True)
@@ -69,7 +69,7 @@ def opt(f: Fields, names: Collection[str]) -> Plan:
 
 
 def _opt_width(f: Fields) -> int:
-    """Numbers of a row of OPT's embeddings, 512 under a stream of 1024 in its model of 350 million."""
+    """Numbers in a row of OPT's embeddings, 512 under a stream of 1024 in its model of 350 million."""
     return f.whole("word_embed_proj_dim", default=f.whole("hidden_size"))
 
 

@@ -55,7 +55,7 @@ def _t5_block(config: ModelConfig, ours: str, theirs: str, crossed: bool) -> lis
 
 
 def mt5(f: Fields, names: Collection[str]) -> Plan:
-    """T5 1.1, which never scales its logits, whatever its config says of ties."""
+    """T5 1.1, which never scales its logits, whatever its config says about ties."""
     act = f.get("feed_forward_proj", "gated-gelu")
     return t5(f.changed(scale_decoder_outputs=False, feed_forward_proj=act), names)
 

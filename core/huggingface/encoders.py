@@ -15,9 +15,9 @@ def _bert_like(f: Fields, names: Collection[str], base: str, layers: str, block:
     masked-language head; classes: of a classifier's, and its curve. n_first: the number of rows before the first
     position.
 
-    The bias of the unembedding counts where the file contains one, and the head's is a copy of it then. A file without
-    any part of that head is a model without one, or with another: its config says which, and the logits of our
-    Transformer, from E and its last vectors, mean nothing.
+    The bias of the unembedding counts if the file contains one; the head's is then a copy of it. A file without any
+    part of that head holds a model without a head, or with a different one: its config says which, and the logits of
+    our Transformer, from E and its last vectors, mean nothing.
     """
     headed = not names or any(name.startswith(tuple(head.values())) for name in names)
     settings |= task_heads.class_settings(f, "language" if headed else task_heads.head_of(f, names), classes["curve"])
@@ -86,8 +86,8 @@ def distilbert(f: Fields, names: Collection[str]) -> Plan:
 
 
 def electra(f: Fields, names: Collection[str]) -> Plan:
-    """BERT, of whose two models only the generator has a language head, always with GELU; the embeddings of its small
-    models are narrower than the stream.
+    """BERT as two models, of which only the generator has a language head, always with GELU; the embeddings of its
+    small models are narrower than the stream.
     """
     f.refuse(hidden_act="gelu")
     width = f.whole("embedding_size", default=128)

@@ -1,7 +1,7 @@
 """Conversion between the tensors of a Hugging Face file and our parameters, for each kind of weight.
 
-Theirs: a torch Linear stores its map as (outputs, inputs), for all heads in one; GPT-2's Conv1D as (inputs, outputs).
-Ours: maps are (inputs, outputs), one a head. Ours are views of theirs where possible, so a map that is stored
+Theirs: a torch Linear stores its map as (outputs, inputs), for all heads together; GPT-2's Conv1D as (inputs, outputs).
+Ours: maps are (inputs, outputs), one for each head. Ours are views of theirs where possible, so a map that is stored
 transposed stays so in memory.
 """
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +17,8 @@ from core.model.config import ModelConfig
 @dataclass(frozen=True)
 class Entry:
     """One tensor of theirs, by name and shape, and the names of our parameters in it: `split` converts it into them,
-    `join` them into it. The name of row i of a parameter that theirs have in pieces is its name with [i] behind it.
+    `join` them into it. If theirs stores a parameter row by row, the name of row i is the parameter's name with [i]
+    after it.
     """
 
     theirs: str
@@ -38,7 +39,7 @@ def rows(theirs: str, ours: str, h: int, k: int) -> list[Entry]:
 
 
 def put_together(parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Parameters by name, of which those that came in rows are whole."""
+    """Parameters by name; those that came in rows are put together."""
     whole: dict[str, Tensor | list[Tensor]] = {}
     for name, tensor in parameters.items():
         if name.endswith("]"):
@@ -54,7 +55,7 @@ def transposed(theirs: str, ours: str, n_out: int, n_in: int) -> Entry:
 
 
 def without_first(theirs: str, ours: str, n_first: int, n: int, d: int) -> Entry:
-    """A table (n_first + n, d) whose first n_first rows are no positions."""
+    """A table (n_first + n, d) whose first n_first rows are not positions."""
     return Entry(theirs, (n_first + n, d), (ours,), lambda w: (w[n_first:],), lambda w: F.pad(w, (0, 0, n_first, 0)))
 
 
@@ -146,7 +147,7 @@ def neox_qkv(theirs: str, ours: str, config: ModelConfig) -> list[Entry]:
 def attention(config: ModelConfig, ours: str, theirs: str, names: Mapping[str, str],
               gain_offset: float = 0.0) -> list[Entry]:
     """Four Linears with the config's biases, and the norms of queries and keys. names: their names after `theirs`, by
-    q, k, v, o, q_norm and k_norm; gain_offset: what those norms' gains are more than the stored ones.
+    q, k, v, o, q_norm and k_norm; gain_offset: the amount by which those norms' gains exceed the stored ones.
     """
     h, h_kv, d, d_k, d_v = config.n_heads, config.n_kv_heads, config.d_model, config.d_k, config.d_v
     output = theirs + names["o"]
@@ -163,7 +164,7 @@ def attention(config: ModelConfig, ours: str, theirs: str, names: Mapping[str, s
 
 def _query_norms(config: ModelConfig, ours: str, theirs: str, names: Mapping[str, str],
                  gain_offset: float) -> list[Entry]:
-    """The gains of the norms of queries and keys: of each head's own in one tensor or in one for each."""
+    """The gains of the norms of queries and keys; gains of separate heads are in one tensor or in one for each."""
     tensors, d_k = [], config.d_k
     for norm, heads in (("q_norm", config.n_heads), ("k_norm", config.n_kv_heads)) if config.qk_norm else ():
         gain, stored = f"{ours}{norm}.weight", f"{theirs}{names[norm]}.weight"
@@ -200,9 +201,9 @@ def shared_norm(config: ModelConfig, ours: str, theirs: str) -> list[Entry]:
 
 
 def paired_side_by_side(entry: Entry, width: int) -> Entry:
-    """The entry, its queries and keys those of a model whose rotary positions turn dimensions 2j and 2j + 1 of the
-    first `width` by one angle. Ours turn j and j + width/2, so the columns trade places, and the gains of their norms
-    with them; no score changes by it.
+    """The entry for queries and keys of a model whose rotary positions turn dimensions 2j and 2j + 1 of the first
+    `width` by one angle. Ours turn j and j + width/2, so the columns trade places, with the gains of their norms; no
+    score changes.
     """
     turned = [name.endswith(("W_Q", "W_K", "b_Q", "b_K", "q_norm.weight", "k_norm.weight")) for name in entry.ours]
     if not any(turned):

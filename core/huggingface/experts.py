@@ -2,7 +2,7 @@
 gpt-oss. All have Llama's attention and norms.
 
 Files hold the experts one by one, as published, or all of a block in two tensors, as transformers 5 keeps them in
-memory; a plan goes by the names that are there.
+memory; a plan depends on the names that are there.
 """
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from core.huggingface.plan import LLAMA_BLOCK, Plan, config_of, finished, head_w
 from core.huggingface.refusals import MXFP4
 from core.model.config import ModelConfig
 
-MERGED = "mlp.experts.gate_up_proj"         # of all experts of a block
-# gpt-oss's rotary positions where its config gives none
+MERGED = "mlp.experts.gate_up_proj"         # all experts of a block
+# gpt-oss's rotary positions if its config gives none
 GPT_OSS_ROTARY = {"rope_type": "yarn", "factor": 32.0, "beta_fast": 32.0, "beta_slow": 1.0, "truncate": False,
                   "original_max_position_embeddings": 4096}
 
 
 @dataclass(frozen=True)
 class Names:
-    """What a file of separate experts calls them: the router, an expert's gate, up and down map after its number."""
+    """The names in a file of separate experts: the router, and an expert's gate, up and down map after its number."""
 
     router: str = "mlp.gate"
     experts: str = "mlp.experts."
@@ -105,8 +105,8 @@ def gpt_oss(f: Fields, names: Collection[str]) -> Plan:
 
 def _config(f: Fields, base: float = 10_000.0, epsilon: float = 1e-6, default_rope: dict | None = None, width: int = 0,
             **differences) -> ModelConfig:
-    """Llama's settings with what a family has otherwise. base, default_rope: of its rotary positions, where the config
-    gives none; width: of a head, likewise.
+    """Llama's settings with the differences of a family. base, default_rope: for rotary positions, if the config gives
+    none; width: for a head, likewise.
     """
     f.refuse(partial_rotary_factor=1.0)
     d_k = width or f.whole("head_dim", default=head_width(f))
@@ -115,12 +115,12 @@ def _config(f: Fields, base: float = 10_000.0, epsilon: float = 1e-6, default_ro
     if "activation" not in differences:
         settings["activation"] = f.activation("hidden_act", "silu", gated=True)
     config = config_of(f, **settings | differences)
-    # where no block is dense, the config's width of dense ones is of nothing
+    # if no block is dense, the config's width of dense blocks means nothing
     return replace(config, d_ff=config.d_expert) if config.n_experts and not config.block_experts else config
 
 
 def _some_blocks(f: Fields, n: int, active: int, d_expert: int, d_shared: int = 0) -> dict:
-    """The experts of Qwen's configs, which may leave some blocks dense. n, active: the numbers where none is given."""
+    """The experts of Qwen's configs, which may leave some blocks dense. n, active: the numbers if none is given."""
     n, step = f.whole("num_experts", "num_local_experts", default=n), f.whole("decoder_sparse_step", default=1)
     dense = f.get("mlp_only_layers", [])
     of_experts = tuple(n > 0 and layer not in dense and (layer + 1) % step == 0
@@ -133,7 +133,7 @@ def _some_blocks(f: Fields, n: int, active: int, d_expert: int, d_shared: int = 
 
 
 def _windows(f: Fields, kinds: list[str], default: int = 4096) -> dict:
-    """The mask of each block, in which a window that the longest text fits in is none."""
+    """The mask of each block; a window that the longest text fits in counts as none."""
     if "sliding_attention" not in kinds:
         f.get("sliding_window")         # and no block asks for it
         return masks(kinds, 1)
@@ -143,7 +143,7 @@ def _windows(f: Fields, kinds: list[str], default: int = 4096) -> dict:
 
 
 def _rotary(f: Fields, d_k: int, base: float, default: dict) -> dict:
-    """Rotary positions with a family's own base, and its own table, where the config has none."""
+    """Rotary positions with a family's own base, and its own table, if the config has none."""
     f = f.changed(rope_theta=f.number("rope_theta", base))
     if not (f.get("rope_parameters") or f.get("rope_scaling")):
         f = f.changed(rope_parameters=default)
@@ -152,8 +152,8 @@ def _rotary(f: Fields, d_k: int, base: float, default: dict) -> dict:
 
 def _plan(config: ModelConfig, names: Collection[str], own: Names,
           merged: Callable[[ModelConfig, str, str], list[Entry]] | None = None) -> Plan:
-    """The plan of a model of experts. own: what its files call them; merged: the entries of all experts of a block in
-    a few tensors, where the family's files have them in one way only.
+    """The plan of a model of experts. own: their names in its files; merged: the entries of all experts of a block in a
+    few tensors, if the family's files have them in this way only.
     """
     d, tensors = config.d_model, []
     if merged is None and any(name.endswith(MERGED) for name in names):
@@ -242,6 +242,6 @@ def gpt_oss_experts(config: ModelConfig, ours: str, theirs: str) -> list[Entry]:
 
 
 FAMILIES = (mixtral, qwen2_moe, qwen3_moe, olmoe, gpt_oss)
-# the sentence for families that look like one of these and are none
+# the sentence for families that look like one of these but are not
 
 

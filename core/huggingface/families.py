@@ -26,7 +26,7 @@ FAMILIES: dict[str, Callable[[Fields, Collection[str]], Plan]] = {family.__name_
     *decoders.FAMILIES, *newer_decoders.FAMILIES, *older_decoders.FAMILIES, *experts.FAMILIES, *encoders.FAMILIES,
     *modernbert.FAMILIES, *encoder_decoders.FAMILIES, *bart.FAMILIES)}
 FAMILIES |= encoders.SAME
-# as a reader is told them: where a name goes on to models of another kind, which are meant
+# the families as named to a reader; a name that also covers models of another kind says which are meant
 TITLES = {"gpt2": "GPT-2", "opt": "OPT", "gpt_neox": "GPT-NeoX (Pythia)", "llama": "Llama", "mistral": "Mistral",
           "qwen2": "Qwen2", "qwen3": "Qwen3", "gemma": "Gemma (the first)", "phi": "Phi (1 and 2)",
           "gemma3_text": "Gemma 3", "gemma3": "Gemma 3 with pictures (its text part)",

@@ -14,11 +14,11 @@ ACTIVATIONS = {"gelu": "gelu", "gelu_python": "gelu", "gelu_new": "gelu_tanh", "
                "gelu_fast": "gelu_tanh", "relu": "relu", "silu": "swish", "swish": "swish"}
 GATED = {"gelu": "geglu", "gelu_tanh": "geglu_tanh", "swish": "swiglu"}
 # the fields of each kind of rotary positions that make up ModelConfig.rotary_scaling; a dynamic one slows nothing in
-# texts of up to max_position_embeddings tokens, which is n_context, and YaRN slows each pair by a factor of its own
+# texts of up to max_position_embeddings tokens, which is n_context, and YaRN slows each pair by its own factor
 ROTARY_SCALING = {
     "default": (), "linear": ("factor",), "dynamic": (), "yarn": (),
     "llama3": ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings")}
-# further ones: those of YaRN, of which core.huggingface.positions makes rotary_factors, and those of a dynamic one
+# further fields: those of YaRN, made into rotary_factors by core.huggingface.positions, and those of a dynamic kind
 BESIDE = {"dynamic": ("factor", "original_max_position_embeddings"),
           "yarn": ("factor", "original_max_position_embeddings", "beta_fast", "beta_slow", "truncate",
                    "attention_factor", "mscale", "mscale_all_dim")}
@@ -32,8 +32,8 @@ MASK_OF = {"full_attention": "causal", "sliding_attention": "sliding-window"}   
 class Fields:
     """A config.json, read field by field; a field that is missing or has the wrong type raises PretrainedError.
 
-    read: the names that were asked for, whether they are there or not. passed: what was passed over, of this table and
-    of those in it, each as "name = value" (see core.huggingface.keys for both).
+    read: the names that were asked for, whether they are there or not. passed: the keys passed over, in this table and
+    the tables in it, each as "name = value" (see core.huggingface.keys for both).
     """
 
     def __init__(self, values: Mapping[str, object], read: set[str] | None = None,
@@ -43,22 +43,22 @@ class Fields:
         self.passed: list[str] = [] if passed is None else passed
 
     def changed(self, **values) -> Fields:
-        """The fields with other values; what is read of them is read of these."""
+        """The fields with other values; reading them counts as reading these."""
         return Fields({**self.values, **values}, self.read, self.passed)
 
     def get(self, name: str, default=None):
-        """The value of a field, `default` where it is missing or null."""
+        """The value of a field, `default` if it is missing or null."""
         self.read.add(name)
         value = self.values.get(name)
         return default if value is None else value
 
     def given(self, name: str, default):
-        """The value of a field, null too; `default` only where it is missing."""
+        """The value of a field, even null; `default` only if it is missing."""
         self.read.add(name)
         return self.values.get(name, default)
 
     def whole(self, *names: str, default: int | None = None) -> int:
-        """A whole number, which the names that are present give alike."""
+        """A whole number; all the names that are present must give the same."""
         present = [name for name in names if self.get(name) is not None]
         name, value = (present[0], self.values[present[0]]) if present else (names[0], default)
         if type(value) is not int:
@@ -106,8 +106,8 @@ class Fields:
 
 
 def family_of(values: Mapping[str, object]) -> object:
-    """The family of a config.json: its model_type, or "bert" for one as Google wrote them before there was that key,
-    which names the sizes of a BERT and nothing else (bert_uncased_L-2_H-128_A-2, bert-tiny).
+    """The family of a config.json: its model_type, or "bert" for a config that Google wrote before that key existed,
+    with the sizes of a BERT and nothing else (bert_uncased_L-2_H-128_A-2, bert-tiny).
     """
     first = set(values) <= FIRST_BERT and {"type_vocab_size", "num_hidden_layers"} <= set(values)
     return "bert" if first and values["type_vocab_size"] == 2 else values.get("model_type")
@@ -125,7 +125,7 @@ def ends(f: Fields, vocab_size: int, begin: str = "bos_token_id") -> dict[str, i
 
 
 def token_ids(value: object, vocab_size: int) -> tuple[int, ...]:
-    """One token id or a list of them, in order and each once, without what is no id of the vocabulary."""
+    """One token id or a list of them, in order and each once, without those outside the vocabulary."""
     return tuple(dict.fromkeys(i for i in (value if isinstance(value, list) else [value])
                                if type(i) is int and 0 <= i < vocab_size))
 
@@ -135,7 +135,7 @@ def rotary(f: Fields, d_k: int, fraction: float = 1.0, base: str = "rope_theta",
     """Base, rotated width and scaling of rotary positions, in the format since 2025 (rope_parameters) or the older one.
 
     base, part: the fields beside the table that give the base and the rotated part of a query; part is None in a family
-    that always turns all of it. fraction: that part, where nothing gives it. What the table gives comes first.
+    that always turns all of it. fraction: that part, if nothing gives it. What the table gives comes first.
     """
     rope = _rope_table(f)
     kind = rope.get("rope_type") or rope.get("type") or "default"
@@ -165,8 +165,8 @@ def rotary(f: Fields, d_k: int, fraction: float = 1.0, base: str = "rope_theta",
 def _rope_table(f: Fields) -> dict:
     """The table of rotary positions under either name.
 
-    Where both names stand with different tables, transformers takes the older one and forgets the base of the newer,
-    and other programs take the newer one: PretrainedError.
+    Raises PretrainedError if both names have different tables: transformers takes the older one and forgets the base of
+    the newer, and other programs take the newer one.
     """
     rope, older = f.get("rope_parameters") or {}, f.get("rope_scaling") or {}
     for table in (rope, older):
@@ -180,8 +180,7 @@ def _rope_table(f: Fields) -> dict:
 
 
 def window(f: Fields, default: int | None = None) -> dict:
-    """The mask, causal or a sliding window in all blocks, from sliding_window; `default`: where that field is missing.
-    """
+    """The mask, causal or a sliding window in all blocks, from sliding_window; `default`: if that field is missing."""
     size = f.given("sliding_window", default)
     if size is None or size >= f.whole("max_position_embeddings"):
         return {}
@@ -206,8 +205,7 @@ def switched_window(f: Fields) -> dict:
 
 
 def masks(kinds: Sequence[str], size: int) -> dict:
-    """The mask of each block from transformers' layer_types, with a window of so many keys; causal, where it has none.
-    """
+    """The mask of each block from transformers' layer_types, with a window of `size` keys; causal if it has none."""
     if unknown := [kind for kind in kinds if kind not in MASK_OF]:
         raise unsupported(f"blocks of the type {unknown[0]!r}")
     names = tuple(MASK_OF[kind] for kind in kinds)

@@ -79,7 +79,7 @@ def listed(name: str) -> dict[str, int]:
 
 
 def _all_files(name: str) -> list[str]:
-    """The files of a model on the Hub, those that this program does not read too."""
+    """All files of a model on the Hub, also those that this program does not read."""
     with _plain_errors(name):
         return _client().HfApi().list_repo_files(name)
 

@@ -1,12 +1,11 @@
 """The keys of a config.json that no plan reads: those that are known to be without effect, each under its reason.
 
-Every key of a config is read by its family's plan, or stands here, or is refused by name and value where transformers
-declares or reads it (core.huggingface.reference): it may say that the model computes something else. What transformers
-does not know either has no effect there; it is passed over, and named to the reader. A new family adds a row to
-IN_FAMILY for what its published configs hold besides.
+Every key of a config is read by its family's plan, or is listed here, or is refused by name and value if transformers
+declares or reads it (core.huggingface.reference): it may mean that the model computes something else. A key that
+transformers does not know either has no effect there; it is passed over, and named to the reader. A new family adds a
+row to IN_FAMILY for the other keys of its published configs.
 
-What is without effect was looked up in the modelling code of transformers 5.23: a key that no forward pass in eval
-mode reads.
+A key without effect is one that no forward pass in eval mode reads, in the modelling code of transformers 5.23.
 """
 import re
 from collections.abc import Mapping
@@ -14,9 +13,9 @@ from collections.abc import Mapping
 from core.huggingface import reference
 from core.huggingface.errors import PretrainedError, short
 
-# training alone: what is dropped out, how the parameters begin
+# only training: what is dropped out, how the parameters begin
 TRAINING = re.compile(r"dropout(_(prob|rate))?$|_pdrop$|^(initializer_(range|factor)|init_std|layerdrop)$")
-# ids of tokens beside those that a plan reads: what a text is padded, parted or masked with
+# ids of tokens beside those that a plan reads: for padding, separating or masking a text
 TOKEN = re.compile(r"_token_ids?$")
 
 BY_REASON: dict[str, tuple[str, ...]] = {
@@ -56,10 +55,10 @@ HARMLESS: dict[str, object] = {
     "tie_encoder_decoder": False, "cross_attention_hidden_size": None, "use_mrope": False, "rope_interleaved": False,
     "partial_rotary_factor": 1.0, "quantization_config": None,
     "attn_uses_sequence_id": False}
-# null switches these off as false would, so null is a value of theirs
+# null switches these off as false would, so null counts as a value here
 NULL_IS_A_VALUE = frozenset({"is_causal"})
 
-# what only one family's configs hold, and why it is without effect there
+# keys in the configs of only one family, and why they have no effect there
 IN_FAMILY: dict[str, dict[str, str]] = {
     "gpt2": {"reorder_and_upcast_attn": "the same numbers, and here all are float32"},
     "gpt_neox": {"is_decoder": "its blocks are causal either way"},
@@ -114,7 +113,7 @@ HARMLESS_IN_FAMILY: dict[str, dict[str, object]] = {
 def passed_over(values: Mapping[str, object], read: set[str], family: str) -> list[str]:
     """The keys of a config.json, with their values, that were not read and that transformers does not know either.
 
-    values: the whole table, or one in it; read: the keys of it that the plan has read. null and empty values say
+    values: the whole table, or a table in it; read: the keys in it that the plan has read. null and empty values say
     nothing. Raises PretrainedError, with name and value, for the first key that was not read and that transformers
     knows, unless it is known to be without effect.
     """

@@ -1,9 +1,9 @@
-"""The tokenizer of a Marian model, in its two files: source.spm says how a text is cut, and vocab.json numbers the
+"""The tokenizer of a Marian model, in its two files: source.spm says how to cut a text, and vocab.json numbers the
 pieces.
 
-transformers' MarianTokenizer does so with SentencePiece, and without normalising punctuation. It has no tokenizer.json.
-target.spm cuts a text of the target language, which no lesson asks for, and is not read: ids are turned into text by
-vocab.json alone.
+transformers' MarianTokenizer works in this way with SentencePiece, and without normalising punctuation. It has no
+tokenizer.json. target.spm cuts a text of the target language, which no lesson asks for, and is not read: ids are turned
+into text by vocab.json alone.
 """
 import re
 from collections.abc import Mapping
@@ -31,15 +31,17 @@ class MarianCutter:
     """Cuts a text as MarianTokenizer does, into pieces with their numbers."""
 
     def __init__(self, model: PieceModel, numbers: Mapping[str, int], special: frozenset[str], unknown: str) -> None:
-        """special: the names of tokens that no text becomes. Raises ValueError for a damaged table of characters."""
+        """special: the names of tokens that plain text never becomes. Raises ValueError for a damaged table of
+        characters.
+        """
         self._cutter, self._numbers, self._unknown = Cutter(model), numbers, numbers[unknown]
         self._special = special
         self.unspoken = frozenset(numbers[piece.text] for piece in model.pieces
                                   if piece.kind == Kind.CONTROL and piece.text in numbers)
 
     def spans(self, text: str) -> list[tuple[int, int, int]]:
-        """(id, start, end) of each token, which stands for text[start:end]. A code of a language that `text` begins
-        with, as >>fra<<, is one token; what has no number is the unknown token.
+        """(id, start, end) of each token, which stands for text[start:end]. A language code at the start of `text`,
+        such as >>fra<<, is one token; a piece without a number is the unknown token.
         """
         code = LANGUAGE.match(text)
         at = code.end() if code else 0
@@ -49,7 +51,7 @@ class MarianCutter:
                 for piece, start, end in cuts]
 
     def words(self, text: str) -> list[str]:
-        """`text` as it is cut, in parts that no token spans two of: words with the space before them, as ▁."""
+        """`text` as it is cut, in parts such that no token spans two: words with the space before them, as ▁."""
         code = LANGUAGE.match(text)
         rest = "".join(c.character for c in self._cutter.plain(text[code.end():] if code else text))
         parts = [rest] if self._cutter.across else re.findall(f"{SPACE}[^{SPACE}]*|[^{SPACE}]+", rest)
@@ -57,9 +59,10 @@ class MarianCutter:
 
 
 def read(folder: Path, settings: Mapping[str, object]) -> tuple[tokenizers.Tokenizer, MarianCutter]:
-    """The tokens of a Marian model in a tokenizer of the `tokenizers` library, and what cuts a text into them.
+    """The tokens of a Marian model in a tokenizer of the `tokenizers` library, and the cutter that cuts a text into
+    them.
 
-    settings: those of the tokenizer, with NAMES. Raises PretrainedError for damaged files and for what is not done.
+    settings: those of the tokenizer, with NAMES. Raises PretrainedError for damaged files and for unsupported options.
     """
     for name in IGNORED:
         if settings.get(name):
@@ -98,7 +101,7 @@ def _numbers(path: Path) -> dict[str, int]:
 
 
 def _refuse_options(model: PieceModel) -> None:
-    """Raise PretrainedError, with its name, for what a SentencePiece model can ask for and is not done here."""
+    """Raise PretrainedError, with its name, for an option of a SentencePiece model that is not supported here."""
     if model.method != "Unigram":
         raise _not_done(f"cuts by {model.method}")
     if model.options:

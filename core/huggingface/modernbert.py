@@ -12,7 +12,9 @@ BASES = {"full_attention": ("global_rope_theta", 160_000.0), "sliding_attention"
 
 
 def modernbert(f: Fields, names: Collection[str]) -> Plan:
-    """A classifier has the language head's transform as well, and reads the first token's vector or the mean of all."""
+    """ModernBERT. A classifier also has the language head's transform, and reads the first token's vector or the mean
+    of all.
+    """
     curve = f.get("hidden_activation", "gelu")
     f.refuse(classifier_activation=curve, position_embedding_type="absolute")
     headed = not names or any(name.startswith("decoder.") for name in names)
@@ -78,7 +80,7 @@ def _reach(f: Fields, kinds: list[str]) -> dict:
 
 
 def _head(config: ModelConfig) -> list[Entry]:
-    """The transform of the language head, or a classifier's, and what reads it."""
+    """The transform of the language head, or a classifier's, and the map that reads it."""
     if not config.head_transform:
         return []
     d = config.d_model

@@ -27,7 +27,7 @@ def _layer_types(f: Fields, period: int) -> Sequence[str]:
 
 
 def _windows(f: Fields, kinds: Sequence[str], default: int | None = None) -> dict:
-    """The mask of each block; a window that the longest text fits in is none."""
+    """The mask of each block; a window that the longest text fits in counts as none."""
     if SLIDING not in kinds:
         f.get("sliding_window")         # and no block asks for it
         return masks(kinds, 1)
@@ -37,7 +37,7 @@ def _windows(f: Fields, kinds: Sequence[str], default: int | None = None) -> dic
 
 
 def _cap(f: Fields, name: str, default: float = 0.0) -> float:
-    """The number beyond which scores or logits cannot go; 0 where the config has null, which is not its default."""
+    """The number beyond which scores or logits cannot go; 0 if the config has null, which is not its default."""
     return f.number(name, 0.0) if name in f.values else default
 
 
@@ -47,7 +47,7 @@ def _with_defaults(f: Fields, **defaults) -> Fields:
 
 
 def _kv_heads(f: Fields, default: int | None = None) -> int:
-    """The number of key/value heads: as many as heads where the config has null, which may not be its default."""
+    """The number of key/value heads: as many as heads if the config has null, which may not be its default."""
     same = default is None or "num_key_value_heads" in f.values
     return f.whole("num_key_value_heads", default=f.whole("num_attention_heads") if same else default)
 
@@ -59,7 +59,7 @@ def _divided_by(number: float, d_k: int) -> dict:
 
 
 def _turned_in(turns: Sequence, settings: dict) -> dict:
-    """Rotary positions in those blocks alone of which `turns` has a true entry."""
+    """Rotary positions only in blocks whose entry in `turns` is true."""
     if not any(turns):
         return dict(positions="none")
     base = settings["rotary_base"]
@@ -68,8 +68,8 @@ def _turned_in(turns: Sequence, settings: dict) -> dict:
 
 
 def _gemma_like(f: Fields, kinds: Sequence[str], **differences) -> Plan:
-    """What Gemma 2 and 3 share: a sandwich of norms whose gains are 1 more than the stored ones, embeddings times √d, a
-    divisor of the scores of their own, windows in some blocks, and caps.
+    """The plan that Gemma 2 and 3 share: a sandwich of norms whose gains are 1 more than the stored ones, embeddings
+    times √d, their own divisor of the scores, windows in some blocks, and caps.
     """
     f.refuse(use_bidirectional_attention=False)
     d_k, asked = f.whole("head_dim", default=256), f.number("query_pre_attn_scalar", 256)
@@ -84,8 +84,8 @@ def _gemma_like(f: Fields, kinds: Sequence[str], **differences) -> Plan:
 
 
 def gemma3_text(f: Fields, names: Collection[str]) -> Plan:
-    """Gemma 3 without pictures: windows in five of six blocks, norms of the queries and keys, and a rotary base for the
-    blocks with a window and one, which may be slowed, for the others.
+    """Gemma 3 without pictures: windows in five of six blocks, norms of the queries and keys, and two rotary bases, one
+    for the blocks with a window, the other, which may be slowed, for the rest.
     """
     f.refuse(attn_logit_softcapping=None)
     kinds = _layer_types(f, f.whole("sliding_window_pattern", "_sliding_window_pattern", default=6))
@@ -93,15 +93,15 @@ def gemma3_text(f: Fields, names: Collection[str]) -> Plan:
                        **_two_bases(f, f.whole("head_dim", default=256), kinds))
 
 
-# what a table text_config leaves to its class, in which the published ones say little
+# defaults that a table text_config leaves to its class; the published ones say little
 TEXT_DEFAULTS = dict(vocab_size=262_208, hidden_size=2304, intermediate_size=9216, num_hidden_layers=26,
                      num_attention_heads=8, max_position_embeddings=131_072, eos_token_id=1, bos_token_id=2)
 PICTURES = ("vision_tower.", "multi_modal_projector.")
 
 
 def gemma3(f: Fields, names: Collection[str]) -> Plan:
-    """The part that reads text of a Gemma 3 that reads pictures as well: gemma3_text, by the table text_config. Without
-    a picture it computes what the whole model does, whose attention is causal among words.
+    """The text-reading part of a Gemma 3 that also reads pictures: gemma3_text, by the table text_config. Without a
+    picture it computes the same as the whole model, whose attention is causal among words.
     """
     table, tied = f.get("text_config", {}), f.get("tie_word_embeddings", True)
     f.get("vision_config")
@@ -109,7 +109,7 @@ def gemma3(f: Fields, names: Collection[str]) -> Plan:
         raise PretrainedError("config", f"config.json gives text_config as {short(table)}, and not as a table. Fetch "
                                         f"the original file again.")
     text = Fields(table, passed=f.passed)
-    # transformers caps no logits of the whole model, and those of its text part alone
+    # transformers caps the logits of the text part alone, not those of the whole model
     text.refuse(model_type="gemma3_text", tie_word_embeddings=tied, final_logit_softcapping=None)
     ends = {name: f.get(name) for name in ("eos_token_id", "bos_token_id") if f.get(name) is not None}
     plan = gemma3_text(_with_defaults(text, **TEXT_DEFAULTS).changed(tie_word_embeddings=tied, **ends), names)
@@ -128,7 +128,7 @@ def gemma3(f: Fields, names: Collection[str]) -> Plan:
 
 def _two_bases(f: Fields, d_k: int, kinds: Sequence[str]) -> dict:
     """Gemma 3's rotary positions, in the format since 2025 (a table for each type of block) or the older one, in which
-    rope_scaling is of the blocks without a window alone.
+    rope_scaling applies only to the blocks without a window.
     """
     tables, older = (f.get(name) or {} for name in ("rope_parameters", "rope_scaling"))
     if unknown := set(tables) - {FULL, SLIDING}:
@@ -171,8 +171,8 @@ def smollm3(f: Fields, names: Collection[str]) -> Plan:
 
 
 def olmo2(f: Fields, names: Collection[str]) -> Plan:
-    """OLMo 2: Llama whose norms are on what each part writes and not on what it reads, with one norm for the queries of
-    all heads together, and one for their keys.
+    """OLMo 2: Llama with norms on each part's output and not on its input, with one norm for the queries of all heads
+    together, and one for their keys.
     """
     block = {name: part for name, part in GEMMA_BLOCK.items() if name not in ("attn_norm", "mlp_norm")}
     return llama_like(f, block=block, norm_placement="output", norm_epsilon=f.number("rms_norm_eps", 1e-5),
@@ -188,8 +188,8 @@ def olmo(f: Fields, names: Collection[str]) -> Plan:
 def phi3(f: Fields, names: Collection[str]) -> Plan:
     """Phi-3 and Phi-4: Llama with merged matrices, part of each query and key turned, and a window in all blocks.
 
-    Those for long texts turn a longer text than original_max_position_embeddings by other factors, from its first token
-    on. The model that is read is the one of texts up to there, which is its n_context.
+    The models for long texts turn a text longer than original_max_position_embeddings by other factors, from its first
+    token on. We read the model for texts up to that length, which is its n_context.
     """
     positions = _long_positions(f, f.whole("head_dim", default=head_width(f)))
     n_context = positions.setdefault("n_context", f.whole("max_position_embeddings"))
@@ -253,7 +253,7 @@ def cohere(f: Fields, names: Collection[str]) -> Plan:
 
 
 def cohere2(f: Fields, names: Collection[str]) -> Plan:
-    """Cohere's Command R7B: Command R with windows in three of four blocks, and positions in those alone."""
+    """Cohere's Command R7B: Command R with windows in three of four blocks, and positions only in those."""
     f.refuse(use_qk_norm=False, use_parallel_block=True, use_gated_activation=True, head_dim=head_width(f),
              rotary_pct=1.0, partial_rotary_factor=1.0, position_embedding_type="rope_gptj")
     period = f.whole("sliding_window_pattern", default=4)

@@ -19,13 +19,13 @@ STARCODER2_BLOCK = {part: name for part, name in LLAMA_BLOCK.items() if part != 
 STABLELM_BLOCK = LLAMA_BLOCK | {f"{part}_norm": f"self_attn.{part}_layernorm.norms.{{}}" for part in "qk"}
 GPTJ_BLOCK = {part: f"attn.{part}_proj" for part in "qkv"} | dict(o="attn.out_proj", up="mlp.fc_in", down="mlp.fc_out")
 GPT_NEO_KINDS = {"global": "full_attention", "local": "sliding_attention"}
-# keys of rotary positions that GPT-NeoX alone has
+# keys of rotary positions that only GPT-NeoX has
 OF_GPT_NEOX = dict(rotary_pct=None, rotary_emb_base=None)
 
 
 def _renamed(f: Fields, **names: str) -> Fields:
-    """The fields, also under the names that most families use, with a feed-forward part of 4 d where the file gives it
-    no width. names: the family's own name of each; where a file has both, transformers takes the usual one.
+    """The fields, also under the names that most families use, with a feed-forward part of 4 d if the file gives no
+    width. names: the family's own name of each; if a file has both, transformers takes the usual one.
     """
     values = {usual: f.values[own] for usual, own in names.items() if f.get(own) is not None} | {
         name: value for name, value in f.values.items() if value is not None}
@@ -59,7 +59,7 @@ def _gpt_neo_masks(f: Fields) -> dict:
         raise PretrainedError("config", f"config.json gives {len(kinds)} kinds of attention for "
                                         f"{f.layers('num_hidden_layers')} blocks. Fetch the original file again.")
     size = f.whole("window_size", default=256)
-    if size >= f.whole("max_position_embeddings"):          # a window that the longest text fits in is none
+    if size >= f.whole("max_position_embeddings"):          # a window that the longest text fits in counts as none
         return {}
     return masks([GPT_NEO_KINDS.get(kind, kind) for kind in kinds], size)
 
@@ -87,12 +87,12 @@ def bloom(f: Fields, names: Collection[str]) -> Plan:
 
 
 def _of_width(f: Fields) -> Fields:
-    """The fields, with a width that is given as n_embed, which counts more, under its usual name."""
+    """The fields, with the width also under its usual name if it is given as n_embed, which takes precedence."""
     return f.changed(hidden_size=f.whole("n_embed" if f.get("n_embed") is not None else "hidden_size"))
 
 
 def _rest_of_block(config: ModelConfig, ours: str, theirs: str) -> list[Entry]:
-    """What a block of BLOOM or Falcon has besides queries, keys and values, and the norms."""
+    """The entries of a block of BLOOM or Falcon besides queries, keys, values and norms."""
     dense = f"{theirs}self_attention.dense"
     return [entries.out_of_heads(f"{dense}.weight", f"{ours}W_O", config.n_heads, config.d_v, config.d_model),
             *([entries.as_is(f"{dense}.bias", f"{ours}b_O", config.d_model)] if config.writes_bias else []),
@@ -104,7 +104,7 @@ def _norms(config: ModelConfig, ours: str, attn_norm: str, mlp_norm: str) -> lis
 
 
 def _fully_turned(f: Fields, d_k: int) -> dict:
-    """Rotary positions of a family that turns all d_k dimensions, whatever part of them the file names."""
+    """Rotary positions of a family that turns all d_k dimensions, whatever part the file names."""
     f.refuse(**OF_GPT_NEOX)
     found = rotary(f, d_k)
     if found["d_rotary"]:
@@ -169,7 +169,7 @@ def _gptj_config(f: Fields) -> ModelConfig:
 
 
 def _gptj_plan(config: ModelConfig, of_blocks: list[Entry]) -> Plan:
-    """The plan of GPT-J with these entries of its blocks, but for the norm that each of them shares."""
+    """The plan of GPT-J with these entries of its blocks, apart from each block's shared norm."""
     tensors = [entries.as_is("transformer.wte.weight", "E", config.vocab_size, config.d_model),
                *entries.norm(config, "final_norm", "transformer.ln_f"),
                entries.as_is("lm_head.bias", "b_U", config.vocab_size),
@@ -181,10 +181,10 @@ def _gptj_plan(config: ModelConfig, of_blocks: list[Entry]) -> Plan:
 
 def falcon(f: Fields, names: Collection[str]) -> Plan:
     """Rotary positions, and few key/value heads or one; attention and feed-forward side by side, behind one norm (7B),
-    two (40B), or one after the other. RW has ALiBi in the place of rotary positions.
+    two (40B), or one after the other. RW has ALiBi instead of rotary positions.
 
-    Its ALiBi is added to q·k before the division by √d_k, once, as in training. transformers 5.23 does so in its pass
-    through the fused kernel ("sdpa"); its pass "eager", which gives the weights out, adds ALiBi twice.
+    Its ALiBi is added to q·k before the division by √d_k, once, as in training. transformers 5.23 does this in its pass
+    through the fused kernel ("sdpa"); its pass "eager", which returns the weights, adds ALiBi twice.
     """
     f.refuse(apply_residual_connection_post_layernorm=False)
     f = _falcon_fields(f)
@@ -210,14 +210,14 @@ def falcon(f: Fields, names: Collection[str]) -> Plan:
 
 
 def _falcon_fields(f: Fields) -> Fields:
-    """The fields under the usual names; a null in the place of yes or no means no, as in transformers."""
+    """The fields under the usual names; null instead of true or false means false, as in transformers."""
     null = {name: False for name in ("parallel_attn", "multi_query") if f.values.get(name, True) is None}
     f = _renamed(_of_width(f), intermediate_size="ffn_hidden_size")
     return Fields({"max_position_embeddings": 2048} | f.values | null, f.read, f.passed)
 
 
 def _falcon_norms(f: Fields) -> int | None:
-    """How many norms the parallel residual of a block has; None: its sublayers stand one after the other."""
+    """How many norms the parallel residual of a block has; None: its sublayers follow one another."""
     if f.get("new_decoder_architecture", False):
         f.refuse(parallel_attn=True)
         found = f.whole("num_ln_in_parallel_attn", default=2)

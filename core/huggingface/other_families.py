@@ -1,4 +1,4 @@
-"""Families that are not read: what in them this program does not show, and the nearest model that opens.
+"""Families that are not read: the part that this program does not show, and the nearest model that opens.
 
 The reasons were looked up in the modelling code of transformers 5.23.
 """
@@ -54,7 +54,7 @@ REASONS: dict[str, str] = {
                      "idefics3", "paligemma", "mistral3", "smolvlm", "siglip", "vit", "dinov2", "lfm2_vl"),
                     "reads pictures"),
     **dict.fromkeys(("whisper", "wav2vec2"), "hears sound")}
-# the nearest model that opens, by how a family is named: the first that matches; "" where none is near
+# the nearest model that opens, by a family's name: the first that matches; "" if none is near
 NEAREST = (
     (r"^(clip|siglip|vit|dinov2|whisper|wav2vec2)", ""),
     (r"^qwen.*moe", "Qwen/Qwen1.5-MoE-A2.7B"),
@@ -76,7 +76,7 @@ NEAREST = (
 
 
 def reason(family: object) -> str:
-    """The part of a family that this program does not show, as the end of "one …"; "" where that is not known."""
+    """The part of a family that this program does not show, as the end of "one …"; "" if it is not known."""
     return REASONS.get(family, "") if isinstance(family, str) else ""
 
 

@@ -1,7 +1,7 @@
 """The file of a SentencePiece model (source.spm, spiece.model), read without its library: the pieces with their scores,
-and how a text is made plain before it is cut.
+and how a text is normalised before it is cut.
 
-The file is a message of protocol buffers, of which only the fields that say how to cut a text are named here. Source:
+The file is a message of protocol buffers; only the fields that say how to cut a text are named here. Source:
 sentencepiece's sentencepiece_model.proto.
 """
 import functools
@@ -14,7 +14,7 @@ from google.protobuf.message import DecodeError, Message
 
 from core.huggingface.errors import PretrainedError
 
-MOST_BYTES = 2**25            # those of the published ones have 0.2 to 5 MB
+MOST_BYTES = 2**25            # the published files have 0.2 to 5 MB
 MOST_SCORE = 1e9              # so that no sum of them leaves float32; log probabilities are above −100
 REPEATED = object()
 # the fields of a message: number -> name, type, default
@@ -30,7 +30,7 @@ METHODS = {1: "Unigram", 2: "BPE", 3: "words", 4: "characters"}
 
 
 class Kind(IntEnum):
-    """What a piece is: only NORMAL and USER_DEFINED ones are looked for in a text."""
+    """The kind of a piece: only NORMAL and USER_DEFINED pieces are looked for in a text."""
 
     NORMAL = 1
     UNKNOWN = 2
@@ -67,7 +67,7 @@ class PieceModel:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """SentencePiece's names of the options that are set, of those that change how a text is cut."""
+        """SentencePiece's names of those options that are set and change how a text is cut."""
         kinds = {piece.kind for piece in self.pieces}
         asked = {"user_defined_symbols": Kind.USER_DEFINED in kinds,
                  "byte_fallback": self.byte_fallback or Kind.BYTE in kinds,
@@ -109,7 +109,7 @@ def _piece(message: Message) -> Piece:
 
 
 def _check(pieces: list[Piece]) -> None:
-    """Raise ValueError where SentencePiece would not take the pieces either."""
+    """Raise ValueError if SentencePiece would not take the pieces either."""
     texts = [piece.text for piece in pieces]
     if not all(texts) or len(set(texts)) < len(texts):
         raise ValueError("a piece is empty or stands in it twice.")

@@ -1,10 +1,10 @@
 """The tokenizers of Llama, Gemma and T5, read from a file of SentencePiece alone: tokenizer.model holds a BPE with
-bytes for what has no piece, spiece.model a Unigram.
+bytes for characters without a piece, spiece.model a Unigram.
 
-A text is cut as transformers 5.23 cuts it by its classes LlamaTokenizer, GemmaTokenizer and T5Tokenizer, whatever the
-family. They take the pieces from the file, and T5Tokenizer its table of characters. The rest they do in their own way,
-whatever the file says: Llama and T5 put a space in front of a text, Gemma none; T5 leaves out spaces side by side, and
-gives what has no piece the unknown token even where the file has bytes.
+A text is cut as by transformers 5.23's classes LlamaTokenizer, GemmaTokenizer and T5Tokenizer, whatever the family.
+They take the pieces from the file, and T5Tokenizer its table of characters. The rest they do in their own way, whatever
+the file says: Llama and T5 put a space in front of a text, Gemma none; T5 leaves out repeated spaces, and gives
+characters without a piece the unknown token even if the file has bytes.
 """
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,14 +26,14 @@ NAMES = {LLAMA: dict(bos_token="<s>", eos_token="</s>", unk_token="<unk>"),
          GEMMA: dict(bos_token="<bos>", eos_token="<eos>", unk_token="<unk>", pad_token="<pad>", mask_token="<mask>"),
          T5: dict(eos_token="</s>", unk_token="<unk>", pad_token="<pad>")}
 BYTES = frozenset(f"<0x{byte:02X}>" for byte in range(256))
-UNKNOWN = 2                             # the number that T5Tokenizer gives what has no piece
+UNKNOWN = 2                             # the number that T5Tokenizer gives to what has no piece
 SENTINEL, N_SENTINELS, MOST_SENTINELS = "<extra_id_{}>", 100, 10_000
 
 
 def read(path: Path, kind: str, settings: Mapping[str, object]) -> tokenizers.Tokenizer:
     """The tokenizer of the class `kind` from a file. settings: those of the tokenizer.
 
-    Raises PretrainedError for a damaged file and for what is not done, ValueError for a damaged table of characters.
+    Raises PretrainedError for a damaged file and for unsupported options, ValueError for a damaged table of characters.
     """
     _refuse_settings(kind, settings)
     model = piece_file.read(path)
@@ -48,7 +48,7 @@ def read(path: Path, kind: str, settings: Mapping[str, object]) -> tokenizers.To
 
 
 def _refuse_settings(kind: str, settings: Mapping[str, object]) -> None:
-    """Raise PretrainedError for settings that the class pays no heed to, or cannot take."""
+    """Raise PretrainedError for settings that the class ignores or cannot take."""
     for name in ("do_lower_case", "strip_accents", "tokenize_chinese_chars"):
         if settings.get(name):
             raise refused(name, settings[name])
@@ -61,7 +61,7 @@ def _refuse_settings(kind: str, settings: Mapping[str, object]) -> None:
 
 
 def _not_done(kind: str, model: PieceModel) -> str:
-    """What a file asks for that the class does not do; "" if there is nothing."""
+    """An option of the file that the class does not support; "" if there is none."""
     kinds = {piece.kind for piece in model.pieces}
     if model.method != METHOD[kind]:
         return f"cuts by {model.method}"
@@ -106,7 +106,7 @@ def _unigram(model: PieceModel, settings: Mapping[str, object]) -> tokenizers.To
     backend = tokenizers.Tokenizer(models.Unigram(
         [(piece.text, piece.score) for piece in model.pieces] + [(name, 0.0) for name in sentinels], UNKNOWN))
     if model.charsmap:
-        Replacements(model.charsmap)                # raises ValueError where the library would end this program
+        Replacements(model.charsmap)                # raises ValueError; the library would end this program
         backend.normalizer = normalizers.Precompiled(model.charsmap)
     backend.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(),
                                                      pre_tokenizers.Metaspace(SPACE, "always")])

@@ -1,7 +1,7 @@
 """A text cut into the pieces of a Unigram SentencePiece model, as its own library cuts it, to the last bit of a score.
 
 The tokenizers library replaces characters grapheme by grapheme and adds scores in float64, which now and then cuts a
-text otherwise; transformers cuts Marian's texts with SentencePiece. Source: Kudo 2018; sentencepiece's normalizer.cc
+text differently; transformers cuts Marian's texts with SentencePiece. Source: Kudo 2018; sentencepiece's normalizer.cc
 and unigram_model.cc; the double array of darts-clone.
 """
 import struct
@@ -20,7 +20,7 @@ def float32(value: float) -> float:
 
 @dataclass(frozen=True)
 class Character:
-    """A character of a plain text, and what it stands for: text[start:end]."""
+    """A character of a normalised text, and the part of the original that it stands for: text[start:end]."""
 
     character: str
     start: int
@@ -33,7 +33,7 @@ class Replacements:
     """
 
     def __init__(self, charsmap: bytes) -> None:
-        """Raises ValueError for bytes that are no such table, or that lead out of it."""
+        """Raises ValueError for bytes that are not such a table, or that lead out of it."""
         size = struct.unpack_from("<I", charsmap)[0] if len(charsmap) >= 4 else 0
         if charsmap and (not size or size % 1024 or size > len(charsmap) - 4):
             raise ValueError("its table of characters is cut short.")
@@ -46,8 +46,8 @@ class Replacements:
             raise ValueError("its table of characters is cut short.")
 
     def _leads_out(self, i: int, unit: int) -> bool:
-        """Whether a unit of the array leads to none, or to the middle of a character. Units lie in blocks of 256, and
-        no child outside its block. Bit 8: the text up to here is replaced, by what the first child says.
+        """Whether a unit of the array leads out of it, or to the middle of a character. Units lie in blocks of 256, and
+        no child lies outside its block. Bit 8: the text up to here is replaced, by what the first child says.
         """
         if not unit >> 31:
             child = i ^ _offset(unit)
@@ -56,7 +56,7 @@ class Replacements:
         return start >= len(self._texts) or self._texts[start] & 0xC0 == 0x80
 
     def longest(self, data: bytes, at: int) -> tuple[int, str] | None:
-        """The number of bytes that the longest entry at data[at:] has, and their replacement; None without an entry."""
+        """The number of bytes of the longest entry at data[at:], and their replacement; None without an entry."""
         if not self._units:
             return None
         best, node = None, _offset(self._units[0])
@@ -74,12 +74,14 @@ class Replacements:
 
 
 def _offset(unit: int) -> int:
-    """How far the children of a node lie from it."""
+    """The distance of a node's children from it."""
     return (unit >> 10) << ((unit & 1 << 9) >> 6)
 
 
 class Cutter:
-    """Cuts texts by one model of the method Unigram, without pieces of users and without bytes for what is unknown."""
+    """Cuts texts by one model of the method Unigram, without user-defined pieces and without bytes for unknown
+    characters.
+    """
 
     def __init__(self, model: PieceModel) -> None:
         """Raises ValueError for a damaged table of characters."""
@@ -112,7 +114,7 @@ class Cutter:
         return plain
 
     def _chunks(self, text: str) -> list[tuple[str, int, int]]:
-        """What stands for text[start:end], with start and end: an entry of the table, or a character as it is."""
+        """(replacement, start, end) for each part text[start:end]: an entry of the table, or a character as it is."""
         data, chunks, at, start = text.encode(), [], 0, 0
         while start < len(text):
             entry, end = self._replaced.longest(data, at), start + 1
@@ -141,7 +143,7 @@ class Cutter:
 
     def _best_way(self, text: str) -> list[tuple[int, int, bool]]:
         """(start, end, whether it is a piece) of each part on the way of the highest sum of scores (Viterbi); every sum
-        is rounded to float32, which decides between ways that are as good.
+        is rounded to float32, which decides between equally good ways.
         """
         sums: list[float] = [0.0] * (len(text) + 1)
         came: list[tuple[int, bool] | None] = [None] * (len(text) + 1)

@@ -1,5 +1,5 @@
-"""What families of Hugging Face models have in common: the Plan by which one is read, the settings that most share, and
-the entries of usual blocks.
+"""The common part of all families of Hugging Face models: the Plan by which a model is read, the settings that most
+share, and the entries of usual blocks.
 """
 import re
 from collections.abc import Callable
@@ -13,8 +13,8 @@ from core.model.config import ModelConfig
 
 @dataclass(frozen=True)
 class Plan:
-    """How to read one model. prefix: the beginning of the names, unless the file is of the bare model; copies: tensors
-    that the file may contain a second time; unembedding: the name of that one, also where it is among the copies.
+    """How to read one model. prefix: the beginning of the names, unless the file holds the bare model; copies: tensors
+    that the file may contain a second time; unembedding: its name, even if it is among the copies.
     """
 
     config: ModelConfig
@@ -23,7 +23,7 @@ class Plan:
     copies: tuple[str, ...] = ()
     unembedding: str = ""
     besides: re.Pattern | None = None       # tensors of heads for other tasks, which are not read
-    left_out: tuple[str, ...] = ()          # the beginnings of names of parts that are not read, as a reader is told
+    left_out: tuple[str, ...] = ()          # the beginnings of names of parts that are not read, told to a reader
     passed_over: tuple[str, ...] = ()       # keys of config.json with their values that transformers does not know
 
 
@@ -43,7 +43,9 @@ def head_width(f: Fields) -> int:
 
 
 def blocks(config: ModelConfig, theirs: str, block: Callable[[str, str], list[Entry]]) -> list[Entry]:
-    """The entries of all blocks. block: makes those of one from the beginnings of its names, ours and theirs."""
+    """The entries of all blocks. block: makes the entries of one block from the beginnings of its names, ours and
+    theirs.
+    """
     return [entry for layer in range(config.n_layers) for entry in block(f"blocks.{layer}.", f"{theirs}{layer}.")]
 
 
@@ -69,7 +71,7 @@ def finished(config: ModelConfig, tensors: list[Entry], prefix: str, unembedding
                 besides)
 
 
-NORMS = ("attn_norm", "attn_out_norm", "mlp_norm", "mlp_out_norm")      # those of a block, where it has them
+NORMS = ("attn_norm", "attn_out_norm", "mlp_norm", "mlp_out_norm")      # those of a block, if it has them
 SELF_ATTENTION = {part: f"self_attn.{part}_proj" for part in "qkvo"}
 T5_ATTENTION = {part: part for part in "qkvo"}
 OPT_BLOCK = SELF_ATTENTION | dict(o="self_attn.out_proj", up="fc1", down="fc2", attn_norm="self_attn_layer_norm",

@@ -32,8 +32,8 @@ def yarn(table: dict, width: int, base: float, original: int, longest: int) -> d
 
 
 def _yarn_gain(table: dict, factor: float) -> float:
-    """What queries and keys are multiplied by: the table's attention_factor, or 0.1 ln(factor) + 1, with mscale in it
-    where the table has one for both the whole and the part.
+    """The factor of queries and keys: the table's attention_factor, or 0.1 ln(factor) + 1, with mscale in it if the
+    table has it for both the whole and the part.
     """
     def lengthened(scale: float) -> float:
         return 0.1 * scale * math.log(factor) + 1 if factor > 1 else 1.0
@@ -48,8 +48,8 @@ def longrope(table: dict, original: int, longest: int) -> dict:
     """ModelConfig's rotary_factors, rotary_gain and n_context from the table of rotary positions of the kind
     "longrope".
 
-    A longer text than `original` tokens is turned by other factors, from its first token on, so the short ones hold for
-    texts of at most so many: n_context is no more. Source: Ding et al. 2024, as transformers computes it.
+    A text longer than `original` tokens is turned by other factors, from its first token on, so the short factors hold
+    only for texts up to that length, which limits n_context. Source: Ding et al. 2024, as transformers computes it.
     """
     try:
         factor = table.get("factor") or longest / original

@@ -1,7 +1,7 @@
 """The keys of a config.json that transformers itself declares or reads: any other key has no effect there.
 
 reference_keys.json is made from its source by tests/helpers/reference_keys.py, and holds too many names rather than too
-few: a key that is refused by mistake is a model less, one that is passed over by mistake a wrong picture.
+few: refusing a key by mistake costs a model, passing one over by mistake gives a wrong picture.
 """
 import functools
 import json

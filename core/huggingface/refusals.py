@@ -1,5 +1,5 @@
-"""Models that this program cannot read, told as what they are: other forms of weights, quantised ones, heads for other
-tasks, families that are built otherwise (other_families).
+"""Models that this program cannot read, recognised and refused by name: other forms of weights, quantised weights,
+heads for other tasks, families that are built differently (other_families).
 """
 import re
 from collections.abc import Collection, Iterable, Mapping
@@ -14,7 +14,7 @@ READERS = {"WithLMHeadModel": "Seq2SeqLM", "ForConditionalGeneration": "Seq2SeqL
            "ForPreTraining": "MaskedLM",
            "ForSequenceClassification": "SequenceClassification", "ForTokenClassification": "TokenClassification",
            "ForQuestionAnswering": "QuestionAnswering"}
-# other forms of weights: what a file of theirs is called, and what they are
+# other forms of weights: the names of their files, and what they are
 FORMS = ((r"\.onnx$", "ONNX, a graph of operations"),
          (r"^consolidated.*\.(safetensors|pth)$", "the form of its makers (consolidated), under names of its own"),
          (r"\.(h5|tflite)$", "TensorFlow's form"), (r"\.msgpack$", "Flax's form"),
@@ -33,7 +33,7 @@ TASKS = {"ForSequenceClassification": "to sort texts into classes", "ForTokenCla
          "DoubleHeadsModel": "to choose among answers"}
 
 MADE_FROM = "Choose the model that it was made from."
-# how weights of so few bits are written plain, where no model is published that they were made from; without
+# how to write weights of few bits in a plain format, if the model they were made from is not published; without
 # save_original_format=False transformers writes the plain ones under the names of the others
 MXFP4 = ("Write it once with plain weights, and use the folder that this makes: python -c \"from transformers import "
          "AutoModelForCausalLM as M, AutoTokenizer as T, Mxfp4Config as C; name, new = 'openai/gpt-oss-20b', "
@@ -44,7 +44,7 @@ MXFP4 = ("Write it once with plain weights, and use the folder that this makes: 
 
 
 def unknown_family(values: Mapping[str, object], titles: Iterable[str]) -> PretrainedError:
-    """A model of a family that is not read: why, where that is known, and the nearest that opens."""
+    """The error for a model of a family that is not read: why, if known, and the nearest model that opens."""
     family = values.get("model_type")
     near = other_families.nearest(family)
     way = (f"The nearest that opens: {near}." if near else
@@ -91,7 +91,7 @@ def refuse_other_head(values: Mapping[str, object], names: Iterable[str]) -> Non
 
 
 def no_weights(where: str, files: Collection[str], values: Mapping[str, object]) -> PretrainedError:
-    """Why a model without model.safetensors is not read.
+    """The error for a model without model.safetensors: why it is not read.
 
     where: its folder, or its name on the Hub; files: the names of its files, with those of the folders in it; values:
     its config.json.
@@ -122,7 +122,9 @@ def no_weights(where: str, files: Collection[str], values: Mapping[str, object])
 
 
 def no_config(where: str, files: Collection[str]) -> PretrainedError | None:
-    """The kind of a folder, or of a model on the Hub, without config.json; None if its files do not show it."""
+    """The error for a folder, or a model on the Hub, without config.json, by its kind; None if its files do not show
+    it.
+    """
     if ADAPTER in files:
         return adapter(where)
     file = gguf_file(files)
@@ -135,7 +137,7 @@ def gguf_file(files: Iterable[str]) -> str:
 
 
 def gguf(where: str, file: str) -> PretrainedError:
-    """A model of llama.cpp, and the command that makes one of transformers of it."""
+    """The error for a model of llama.cpp, with the command that converts it for transformers."""
     new = re.sub(r"\.gguf$", "", file.rsplit("/", 1)[-1], flags=re.IGNORECASE)
     command = (f'python -c "from transformers import AutoModelForCausalLM as M, AutoTokenizer as T; name, file, new = '
                f'{where!r}, {file!r}, {new!r}; m = M.from_pretrained(name, gguf_file=file); m.hf_quantizer = None; '
@@ -148,14 +150,14 @@ def gguf(where: str, file: str) -> PretrainedError:
 
 
 def adapter(where: str) -> PretrainedError:
-    """A folder with only what a fine-tuning has changed."""
+    """The error for a folder with only the changes of a fine-tuning."""
     return PretrainedError("format", f"{where} is an adapter ({ADAPTER}: LoRA or the like), a small change "
                                      f"to another model, and no model by itself. Merge it into that one with peft "
                                      f"(merge_and_unload, then save_pretrained), or choose a whole model.")
 
 
 def conversion(where: str, values: Mapping[str, object]) -> str:
-    """The command that writes a model anew as safetensors, with its tokenizer, by the class that keeps its head."""
+    """The command that writes a model again as safetensors, with its tokenizer, by the class that keeps its head."""
     published = _architecture(values)
     reader = next((f"AutoModelFor{reader}" for end, reader in READERS.items() if published.endswith(end)), "AutoModel")
     new = f"{where.rstrip('/').rsplit('/', 1)[-1]}-safetensors"
@@ -164,7 +166,7 @@ def conversion(where: str, values: Mapping[str, object]) -> str:
 
 
 def _besides(files: Collection[str]) -> str:
-    """What that command needs besides transformers and torch."""
+    """The packages that this command needs besides transformers and torch."""
     return " (it needs the packages sentencepiece and protobuf)" if any(map(PIECES.search, files)) else ""
 
 

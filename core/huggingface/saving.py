@@ -31,7 +31,7 @@ def save_pretrained(model: Transformer, tokenizer: Tokenizer, folder: str | Path
     load them; return the model_type.
 
     Their tokenizer puts the end-of-text token before a text, as this program does. Raises PretrainedError for an
-    architecture of none of the three, and for a tokenizer that is not this program's.
+    architecture that is none of the three, and for a tokenizer that is not this program's.
     """
     values, plan = _equivalent(model.config)
     if type(tokenizer) is not Tokenizer:

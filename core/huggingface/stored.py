@@ -1,7 +1,7 @@
 """Reading of safetensors files by hand: eight bytes with the length of the header, the header in JSON, the numbers.
 
-A header is read without the rest and a tensor without its neighbours; no file is mapped into memory, so that one larger
-than the memory can be looked at, and loaded where its model fits.
+A header is read without the rest and a tensor without its neighbours; no file is mapped into memory, so that a file
+larger than the memory can be inspected, and loaded if its model fits.
 """
 import json
 import math
@@ -22,7 +22,7 @@ POINTER = b"version https://git-lfs"
 class Stored:
     """One tensor of a file: its name there, its shape, its number format in safetensors' spelling, and the file.
 
-    begin, end: its bytes in the file, 0 where only the header of a file elsewhere is known.
+    begin, end: its bytes in the file, 0 if only the header of a file elsewhere is known.
     """
 
     name: str

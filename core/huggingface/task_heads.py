@@ -1,5 +1,5 @@
-"""Heads for other tasks than language, which fine-tuned encoders have in its place: that of a classifier is read, those
-of taggers, answerers and the like are known by what they are for.
+"""Heads for other tasks than language, which fine-tuned encoders have in its place: a classifier's head is read; the
+heads of taggers, answerers and the like are recognised by their task.
 """
 import re
 from collections.abc import Collection
@@ -11,8 +11,8 @@ from core.model.config import ModelConfig
 
 # the tensors of such heads
 ENCODERS = re.compile(r"^(classifier|pre_classifier|qa_outputs|sequence_summary|discriminator_predictions)\.")
-MODERNBERT = re.compile(r"^(classifier|qa_outputs|head)\.")     # whose heads for other tasks keep the transform
-# what the name of a model's class ends in, as config.json has it -> what its head is for
+MODERNBERT = re.compile(r"^(classifier|qa_outputs|head)\.")     # its heads for other tasks keep the transform
+# ending of the class name in config.json -> the task of its head
 TASKS = {"ForSequenceClassification": "classes", "ForTokenClassification": "tags", "ForQuestionAnswering": "answers",
          "ForMultipleChoice": "choices", "ForPreTraining": "replaced"}
 BERT_CLASSES = dict(dense="bert.pooler.dense", out="classifier", curve="tanh")
@@ -22,7 +22,7 @@ DISTILBERT_CLASSES = dict(dense="pre_classifier", out="classifier", curve="relu"
 
 
 def head_of(f: Fields, names: Collection[str]) -> str:
-    """What stands on the last vectors of an encoder without a language head: one of config.OUTPUT_HEADS."""
+    """The head on the last vectors of an encoder without a language head: one of config.OUTPUT_HEADS."""
     heads = {name.partition(".")[0] for name in names if ENCODERS.search(name)}
     if not heads:
         return "none"
@@ -40,7 +40,7 @@ def head_of(f: Fields, names: Collection[str]) -> str:
 
 
 def class_settings(f: Fields, head: str, curve: str) -> dict:
-    """The settings of ModelConfig for an output head; curve: that of the map before the classes."""
+    """The settings of ModelConfig for an output head; curve: the activation of the map before the classes."""
     if head not in ("classes", "labels"):
         return dict(output_head=head)
     return dict(output_head=head, n_classes=_n_classes(f), class_transform=curve, class_names=_class_names(f))
@@ -69,9 +69,7 @@ def _n_classes(f: Fields) -> int:
 
 
 def _class_names(f: Fields) -> tuple[str, ...]:
-    """The names of the classes in the order of their logits; LABEL_0 … where the config names none, as transformers
-    does it.
-    """
+    """The names of the classes in the order of their logits; LABEL_0 … if the config names none, as in transformers."""
     names = f.get("id2label")
     names = {str(key): str(name) for key, name in names.items()} if isinstance(names, dict) else {}
     return tuple(names.get(str(i), f"LABEL_{i}") for i in range(_n_classes(f)))

@@ -3,8 +3,8 @@ with merges.txt, as GPT-2, RoBERTa and Qwen2 have them; vocab.txt, as BERT has i
 Llama, Gemma and T5 have it (core.huggingface.piece_tokenizers); source.spm with vocab.json, as Marian has them
 (core.huggingface.marian_files). Other forms are refused by name.
 
-tokenizer.json says how to cut a text. What tokenizer_config.json sets over it is done as transformers 5.23 does it for
-the class that is named there, or refused by name.
+tokenizer.json says how to cut a text. Settings of tokenizer_config.json that override it are applied as transformers
+5.23 does for the class named there, or refused by name.
 """
 import json
 import re
@@ -24,7 +24,7 @@ WHOLE, SETTINGS, SPECIAL, ADDED = ("tokenizer.json", "tokenizer_config.json", "s
                                    "added_tokens.json")
 VOCABULARY, MERGES, WORDS = "vocab.json", "merges.txt", "vocab.txt"
 FILES = (WHOLE, SETTINGS, SPECIAL, ADDED, VOCABULARY, MERGES, WORDS, CUTS)
-PIECES = piece_tokenizers.FILES         # read where there is no tokenizer.json
+PIECES = piece_tokenizers.FILES         # read if there is no tokenizer.json
 # forms of a tokenizer that are not read
 OTHERS = re.compile(r"\.(model|spm)$|^tekken\.json$|\.tiktoken$|^(vocab\.json|merges\.txt|vocab\.bpe|encoder\.json)$")
 
@@ -40,28 +40,28 @@ OF_FAMILY = {**dict.fromkeys(("gpt2", "gpt_neo", "gptj", "opt", "phi"), "GPT2Tok
              "marian": marian_files.CLASS, "mbart": "MBartTokenizer"}
 LIKE_GPT2 = ("GPT2Tokenizer", "CodeGenTokenizer")
 LIKE_BERT = ("BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer")
-# those that take the space in front of a text from their settings alone
+# the classes that take the space in front of a text only from their settings
 BYTE_LEVEL = (*LIKE_GPT2, "RobertaTokenizer", "GPTNeoXTokenizer", "Qwen2Tokenizer")
 QWEN2_WORDS = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
                r"|\s+(?!\S)|\s+")
 _END = "<|endoftext|>"
 _BERT_NAMES = dict(unk_token="[UNK]", sep_token="[SEP]", pad_token="[PAD]", cls_token="[CLS]", mask_token="[MASK]")
-# the special tokens of a class where the settings do not name them
+# the special tokens of a class if the settings do not name them
 NAMES = {**dict.fromkeys(LIKE_GPT2, dict(unk_token=_END, bos_token=_END, eos_token=_END)),
          **dict.fromkeys(LIKE_BERT, _BERT_NAMES),
          marian_files.CLASS: marian_files.NAMES, **piece_tokenizers.NAMES,
          "Qwen2Tokenizer": dict(unk_token=_END, eos_token=_END, pad_token=_END),
          "RobertaTokenizer": dict(bos_token="<s>", eos_token="</s>", sep_token="</s>", cls_token="<s>",
                                   unk_token="<unk>", pad_token="<pad>", mask_token="<mask>")}
-# with which of them such a class begins and ends a text, whatever else is set
+# the ones with which such a class begins and ends a text, whatever else is set
 AROUND = {**dict.fromkeys((*LIKE_BERT, "RobertaTokenizer"), ("cls_token", "sep_token")),
           piece_tokenizers.T5: ("", "eos_token")}
-# what stands around a text of a class that names the text's language, which is English where nothing else is said
+# the tokens around a text in a class that names the text's language, English unless something else is said
 OF_LANGUAGE, ENGLISH = {"MBartTokenizer": ("", "</s> {}"), "MBart50Tokenizer": ("{}", "</s>")}, "en_XX"
 
 
 def tokenizer_file(files: Collection[str], kind: str = "") -> str:
-    """The one of a model's files from which to read the tokenizer; "" if it came without one. kind: its class.
+    """The file of a model from which to read the tokenizer; "" if it came without one. kind: its class.
 
     Raises PretrainedError for a tokenizer in a form that is not read.
     """
@@ -98,7 +98,7 @@ def _other_form(file: str, kind: str) -> PretrainedError:
 
 
 def settings_in(folder: Path) -> dict:
-    """The settings of a tokenizer, from its two files: the older one counts where the newer one lists no tokens."""
+    """The settings of a tokenizer, from its two files: the older one counts if the newer one lists no tokens."""
     newer, older = (read_table(path, "tokenizer") if path.is_file() else {}
                     for path in (folder / SETTINGS, folder / SPECIAL))
     tokenizer_settings.refuse_unknown(newer)
@@ -116,7 +116,7 @@ def class_of(settings: Mapping[str, object], config: Mapping[str, object]) -> st
 
 
 def check(file: str, kind: str, settings: Mapping[str, object]) -> None:
-    """Raise PretrainedError where a tokenizer of the class `kind` cannot be made from `file`, or not for a language."""
+    """Raise PretrainedError if a tokenizer of the class `kind` cannot be made from `file`, or not for a language."""
     if settings.get("src_lang") is not None and kind not in OF_LANGUAGE:
         raise tokenizer_settings.refused("src_lang", settings["src_lang"])
     if file == VOCABULARY and kind not in (*LIKE_GPT2, "RobertaTokenizer", "Qwen2Tokenizer"):
@@ -132,11 +132,11 @@ def check(file: str, kind: str, settings: Mapping[str, object]) -> None:
 
 
 def read(folder: Path, config: Mapping[str, object]) -> tuple[tokenizers.Tokenizer, dict, MarianCutter | None] | None:
-    """The tokenizer in a folder and its settings, with the names of all special tokens, and what cuts a text if the
-    tokenizer does not do it itself; None if there is none.
+    """The tokenizer in a folder and its settings, with the names of all special tokens, and the cutter if the tokenizer
+    does not cut a text itself; None if there is no tokenizer.
 
     config: the model's config.json. Raises PretrainedError for a damaged one, for one in another form, and for settings
-    that cannot be done.
+    that cannot be applied.
     """
     settings = settings_in(folder)
     kind = class_of(settings, config)
@@ -164,7 +164,7 @@ def read(folder: Path, config: Mapping[str, object]) -> tuple[tokenizers.Tokeniz
 
 
 def _whole(path: Path, kind: str, settings: dict) -> tokenizers.Tokenizer:
-    """The tokenizer from tokenizer.json, and what the settings change of it."""
+    """The tokenizer from tokenizer.json, with the changes of the settings."""
     spec = json.loads(path.read_text(encoding="utf-8"))
     if spec["model"].get("dropout"):
         raise PretrainedError("tokenizer", f"{path} leaves out merges at random (dropout = "
@@ -173,7 +173,7 @@ def _whole(path: Path, kind: str, settings: dict) -> tokenizers.Tokenizer:
     _set_space(spec, kind, settings)
     _set_letters(spec, kind, settings)
     backend = tokenizers.Tokenizer.from_str(json.dumps(spec, ensure_ascii=False))
-    # such a file says itself what stands around a text
+    # such a file itself says which tokens stand around a text
     settings.pop("add_bos_token", None), settings.pop("add_eos_token", None)
     if kind == "GPTNeoXTokenizer":
         backend.post_processor = processors.TemplateProcessing(single="$A", pair="$A $B:1", special_tokens=[])
@@ -253,8 +253,8 @@ def _words(folder: Path, settings: dict) -> tokenizers.Tokenizer:
 
 
 def _pieces(path: Path, kind: str, settings: dict) -> tokenizers.Tokenizer:
-    """The tokenizer from a file of SentencePiece. Where its class says itself what stands around a text, the settings
-    do not.
+    """The tokenizer from a file of SentencePiece. If its class itself sets the tokens around a text, the settings do
+    not.
     """
     backend = piece_tokenizers.read(path, kind, settings)
     if kind in AROUND:

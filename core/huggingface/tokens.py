@@ -1,7 +1,7 @@
 """Tokenizers of Hugging Face models with the interface of ours: byte-level BPE, BPE and Unigram with ▁ for a space,
 and WordPiece.
 
-The `tokenizers` library does the work, with what core.huggingface.tokenizer_forms reads of a model's files. Special
+The `tokenizers` library does the work, with what core.huggingface.tokenizer_forms reads from a model's files. Special
 tokens in a reader's text are read as plain text.
 """
 import functools
@@ -21,7 +21,7 @@ from core.model.tokenizer import BYTE_OF_CHARACTER, Tokenizer, encodable, visibl
 
 __all__ = ["SETTINGS", "WHOLE", "NumberedTokens", "PretrainedTokenizer", "load"]
 BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>")
-CONTINUES = "##"                          # a WordPiece token that goes on with a word
+CONTINUES = "##"                          # a WordPiece token that continues a word
 SPACE = "▁"
 MASKS = ("[MASK]", "<mask>")              # the blanks of BERT and RoBERTa, whose settings do not name them
 # before the name of a special piece of Unigram: words of a split text contain no space
@@ -61,7 +61,7 @@ class PretrainedTokenizer(Tokenizer):
         self.unknown = self._unknown(spec["model"])
 
     def _unknown(self, model: dict) -> int | None:
-        """The id of what the vocabulary has no token for; None where that is a token with another meaning as well."""
+        """The id of the token for unknown text; None if that token also has another meaning."""
         name = model.get("unk_token")
         found = model.get("unk_id") if name is None else self._bpe.token_to_id(name)
         return None if found in (self.end_of_text, *self.begin, *self.end) else found
@@ -85,7 +85,7 @@ class PretrainedTokenizer(Tokenizer):
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of `ids` without special tokens but the unknown one, which stands as its name, as transformers
-        writes it: [UNK], <unk>. Bytes that are no whole character become U+FFFD.
+        writes it: [UNK], <unk>. Bytes that do not form a whole character become U+FFFD.
         """
         if self.method == "byte-level BPE":
             return super().decode(ids)
@@ -176,8 +176,8 @@ class MarianTokenizer(PretrainedTokenizer):
         return [self.encode(text) for text in texts]
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of `ids` without special tokens but the unknown one, after whose name stands a space, and without
-        spaces before the text and after it.
+        """The text of `ids` without special tokens but the unknown one, whose name is followed by a space, and without
+        spaces at either end.
         """
         text, run = "", ""
         for i in ids:
@@ -252,7 +252,7 @@ class NumberedTokens(Tokenizer):
 def load(folder: Path, vocab_size: int, end_of_text: int | None) -> Tokenizer:
     """The tokenizer in `folder`, or NumberedTokens if there is none.
 
-    Raises PretrainedError for one that is damaged, or that transformers would read otherwise than this program can.
+    Raises PretrainedError for one that is damaged, or that transformers would read differently.
     """
     config = folder / "config.json"
     made = tokenizer_forms.read(folder, read_table(config, "damaged") if config.is_file() else {})

@@ -24,7 +24,7 @@ from core.model import positional
 from core.model.checkpoints import MOST_TOLD, first_problems
 
 CONFIG, SINGLE, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
-ROWS = 4096                 # of two tables that are compared, at a time
+ROWS = 4096                 # compared at a time, of two tables
 # the tables of positions that an encoder-decoder with sine waves may have stored, and our names for them
 WAVES = {"model.encoder.embed_positions.weight": "encoder.P", "model.decoder.embed_positions.weight": "P"}
 WAVES_NEAR = 1e-5           # two programs' float32 sines differ by less
@@ -84,8 +84,8 @@ def found(plan: Plan, names: Mapping[str, Stored], name: str) -> Stored | None:
 
 
 def located(plan: Plan, tensors: Mapping[str, Stored]) -> dict[str, Stored]:
-    """The stored tensor of every entry of the plan by the entry's name; for a tied one that is stored only under
-    another of its names, that one.
+    """The stored tensor of every entry of the plan by the entry's name; a tied tensor may be stored under another of
+    its names only.
 
     Raises PretrainedError if a tensor is missing, has another shape than the config says or another number format than
     DTYPES, or if a tensor has no place in the model.
@@ -114,7 +114,7 @@ def located(plan: Plan, tensors: Mapping[str, Stored]) -> dict[str, Stored]:
 
 
 def part_left_out(plan: Plan, name: str) -> str | None:
-    """The part, of those that the plan leaves out, to which a tensor of this name belongs."""
+    """The part left out by the plan to which a tensor of this name belongs."""
     return next((part for part in plan.left_out if name.removeprefix("model.").startswith(part)), None)
 
 
@@ -126,7 +126,7 @@ def left_out(plan: Plan, tensors: Mapping[str, Stored]) -> tuple[tuple[str, int,
 
 
 def copies(plan: Plan, tensors: Mapping[str, Stored]) -> dict[str, Stored]:
-    """What the file has of a tied model's copies, by their names in the plan."""
+    """The copies of a tied model that the file has, by their names in the plan."""
     there = {name: found(plan, tensors, name) for name in plan.copies}
     return {name: tensor for name, tensor in there.items() if tensor is not None}
 
@@ -138,15 +138,15 @@ def original(plan: Plan, copy: str) -> Entry:
 
 
 def untied(folder: Path, plan: Plan, tensors: Mapping[str, Stored]) -> Plan:
-    """The plan as the numbers of the file ask for it: with an unembedding of its own where a model that its config
-    calls tied has stored one that differs, as transformers loads it. Reads both tables.
+    """The plan as the numbers of the file ask for it: with an unembedding of its own if a model that its config calls
+    tied has stored a different one, as transformers loads it. Reads both tables.
 
     Raises PretrainedError for another copy that differs, such as an embedding of only the encoder.
     """
     for name, copy in copies(plan, tensors).items():
         entry = original(plan, name)
         tensor = located(plan, tensors)[entry.theirs]
-        # of two biases the plan takes the one that counts
+        # the plan takes that one of two biases that counts
         if entry.ours != ("E",) or tensor == copy or _equal(folder, tensor, copy):
             continue
         if name != plan.unembedding:
@@ -161,10 +161,10 @@ def untied(folder: Path, plan: Plan, tensors: Mapping[str, Stored]) -> Plan:
 
 
 def with_stored_positions(folder: Path, plan: Plan, tensors: Mapping[str, Stored]) -> Plan:
-    """The plan of an encoder-decoder with sine waves, or with the positions that its file has stored where they are
-    anything else, as transformers loads it. Reads both tables.
+    """The plan of an encoder-decoder with sine waves, or with the positions stored in its file if they are anything
+    else, as transformers loads it. Reads both tables.
 
-    Raises PretrainedError where the table of one stack alone is stored, and differs.
+    Raises PretrainedError if the table of only one stack is stored, and differs.
     """
     config = plan.config
     tables = {name: found(plan, tensors, name) for name in WAVES} if config.positions == "sinusoidal" else {}
@@ -182,7 +182,7 @@ def with_stored_positions(folder: Path, plan: Plan, tensors: Mapping[str, Stored
 
 
 def _holds(folder: Path, tensor: Stored, table: Tensor) -> bool:
-    """Whether a stored tensor holds the numbers of a table; those that were rounded to 16 bits are others."""
+    """Whether a stored tensor holds the numbers of a table; numbers rounded to 16 bits are different."""
     if tensor.shape != table.shape or tensor.dtype not in DTYPES:
         return False
     return torch.allclose(stored.tensor(folder, tensor).double(), table, rtol=0, atol=WAVES_NEAR)
