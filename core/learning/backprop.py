@@ -18,8 +18,8 @@ OPTIMIZERS = ("sgd", "adam")
 NAMES = (*(f"x{i}" for i in (1, 2)), *(f"w{i}{j}" for i in (1, 2) for j in (1, 2)),
          *(f"v{j}{k}" for j in (1, 2) for k in (1, 2, 3)))
 WEIGHTS = NAMES[N_INPUTS:]
-FURTHEST = 1e6          # descent ends where a weight is larger
-LEAST_Z = 0.1           # in size, of a network that is drawn
+FURTHEST = 1e6          # descent ends when a weight is larger
+LEAST_Z = 0.1           # the least size of z in a drawn network
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Net:
 
 @dataclass(frozen=True, eq=False)
 class Pass:
-    """What a forward pass computes: z and h (2,), u and p (3,), and the loss L in nats."""
+    """The results of a forward pass: z and h (2,), u and p (3,), and the loss L in nats."""
 
     z: Tensor
     h: Tensor
@@ -43,7 +43,7 @@ class Pass:
 
 
 def drawn(seed: int) -> tuple[float, ...]:
-    """Inputs and weights by chance, with one decimal, none of them 0; nor is a z, where ReLU has no derivative."""
+    """Random inputs and weights with one decimal; neither they nor a z are 0, where ReLU has no derivative."""
     dice = torch.Generator().manual_seed(seed)
     while True:
         sizes, signs = (torch.randint(low, high, (len(NAMES),), generator=dice) for low, high in ((2, 16), (0, 2)))
@@ -107,8 +107,8 @@ def by_differences(net: Net, epsilon: float = 1e-4) -> list[float]:
 
 
 def descend(net: Net, optimizer: str, rate: float, n: int) -> list[Net]:
-    """The network before and after each of n steps of torch's optimizer on its weights; the inputs stay. Shorter where
-    the weights run off.
+    """The network before and after each of n steps of torch's optimizer on its weights; the inputs stay. Shorter if the
+    weights diverge.
     """
     numbers = torch.tensor(net.numbers, dtype=torch.float64)
     x, weights = numbers[:N_INPUTS], numbers[N_INPUTS:].clone().requires_grad_()

@@ -67,8 +67,8 @@ SURFACES = {
 
 
 def path(surface: Surface, optimizer: str, learning_rate: float, n_steps: int) -> np.ndarray:
-    """(at most n_steps + 1, 2) the path of an optimizer of `core.learning.learner` from the start; it ends early where
-    it diverges.
+    """(at most n_steps + 1, 2) the path of an optimizer of `core.learning.learner` from the start; it ends early if it
+    diverges.
     """
     weights = nn.ParameterList([torch.tensor(surface.start, dtype=torch.float64)])
     descent, points = Knobs(optimizer, learning_rate).make(weights), [weights[0].detach().clone()]

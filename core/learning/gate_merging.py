@@ -1,7 +1,7 @@
 """From an LSTM to a GRU in three steps: its gates f and i become one, c and h become one, and a reset gate is added.
 
-Row vectors. One set of weights serves all stages, four blocks for i f g o: the update gate has the weights of f, the
-reset gate those of o. The last stage is torch's GRU. d inputs, m units, N steps.
+Row vectors. One set of weights serves all stages, four blocks for i f g o: the update gate has f's weights, the reset
+gate has o's. The last stage is torch's GRU. d inputs, m units, N steps.
 
 Hochreiter and Schmidhuber 1997, Gers et al. 2000 (the LSTM); Greff et al. 2017 (its gates f and i coupled); Cho et al.
 2014 (the GRU, which multiplies the old state by r before W_h, where torch and this file do so after it).
@@ -15,16 +15,16 @@ from core.learning.recurrent_cells import GATES, Cell
 
 STAGES = ("lstm", "coupled", "one_state", "gru")
 BLOCKS = {"lstm": "figo", "coupled": "fgo", "one_state": "fg", "gru": "fgo"}     # the blocks of weights of each stage
-WITH_OUTPUT = ("lstm", "coupled")                                                # the stages that tell c from h
+WITH_OUTPUT = ("lstm", "coupled")                                                # the stages in which c and h differ
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
     """One step of a stage, or N steps along the first axis.
 
-    from_input, from_state (…, 4, m): the two summands of i f g o, biases included. f, i, g (…, m): what is kept, what
-    is let in, the new content. o (…, m): the output gate, or the reset gate of the last stage, or ones. old, new, h
-    (…, m): the carried state before and after, and what is shown of it.
+    from_input, from_state (…, 4, m): the two summands of i f g o, biases included. f, i, g (…, m): the share kept, the
+    share let in, the new content. o (…, m): the output gate, or the reset gate of the last stage, or ones. old, new, h
+    (…, m): the carried state before and after, and its shown part.
     """
 
     from_input: Tensor

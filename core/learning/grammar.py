@@ -2,7 +2,7 @@
 
 In every state each word leads to exactly one next state, so a reader of the text from its start knows the state, and
 the entropy of the state's probabilities is the floor of every loss. The loss of models that see less of the text is
-computed too.
+also computed.
 """
 import functools
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ FILE = ASSETS / "teaching" / "grammar.json"
 
 
 def entropy(p: np.ndarray) -> float:
-    """−Σ p ln p in nats, 0 ln 0 being 0.
+    """−Σ p ln p in nats, with 0 ln 0 = 0.
 
     >>> round(entropy(np.array([0.5, 0.5, 0.0])), 4)
     0.6931
@@ -38,7 +38,7 @@ def pair_levels(pairs: np.ndarray) -> dict[str, float]:
 class Grammar:
     """states: name -> its words, each as (word, probability, next state).
 
-    Raises ValueError for invalid probabilities, a word twice in one state, or an unknown next state.
+    Raises ValueError for invalid probabilities, a repeated word in one state, or an unknown next state.
     """
 
     start: str
@@ -84,7 +84,7 @@ class Grammar:
         words, p = np.empty((n_texts, n_words), dtype=np.int64), np.empty((n_texts, n_words))
         for t in range(n_words):
             chosen = np.minimum((cumulative[state] <= uniform[:, t, None]).sum(axis=1), len(self.words) - 1)
-            # where ξ exceeds a rounded sum
+            # if ξ exceeds a rounded sum
             chosen = np.where(self.next[state, chosen] < 0, self.emission[state].argmax(axis=1), chosen)
             words[:, t], p[:, t] = chosen, self.emission[state, chosen]
             state = self.next[state, chosen]

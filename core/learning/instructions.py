@@ -54,7 +54,7 @@ def forms() -> dict:
 
 @functools.lru_cache(maxsize=64)
 def row(kind: str, number: int) -> dict[str, str]:
-    """A row of a data set, by field: generated exercises stand for one."""
+    """A row of a data set, by field; generated exercises serve as the data set."""
     rng = random.Random(f"{kind} {number}")
     if kind == "sentiment":
         exercise = teaching_text.sentiment(rng)
@@ -101,7 +101,8 @@ def instances(chat: Sequence[tuple[str, str]]) -> list[tuple[Sequence[tuple[str,
 @dataclass(frozen=True)
 class Candidate:
     """An instruction that a model wrote after reading some seeds. overlap: its largest ROUGE-L with the seeds and all
-    that was kept before; nearest: with which of them; kept: whether that is below the bound, and the text a question.
+    texts kept before; nearest: the text it overlaps with most; kept: whether the overlap is below the bound and the
+    text is a question.
     """
 
     seeds: tuple[str, ...]
@@ -112,17 +113,17 @@ class Candidate:
 
     @property
     def is_question(self) -> bool:
-        """Whether it ends as one; what does not is dropped."""
+        """Whether it ends as a question; other texts are dropped."""
         return self.text.endswith("?")
 
 
 def words(text: str) -> list[str]:
-    """The words of a text in small letters."""
+    """The words of a text in lower case."""
     return re.findall(r"[^\W_]+", text.lower())
 
 
 def rouge_l(a: str, b: str) -> float:
-    """ROUGE-L of two texts: 2 m / (n_a + n_b), m words long is the longest sequence that stands in both in this order.
+    """ROUGE-L of two texts: 2 m / (n_a + n_b), where m is the length in words of their longest common subsequence.
 
     >>> rouge_l("What is the opposite of late?", "What is the opposite of hot?") == 10 / 12
     True

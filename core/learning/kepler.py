@@ -3,7 +3,7 @@
 The seven numbers are a, h, k, p, q, λ₀, T: the semi-major axis; h = e sin ϖ and k = e cos ϖ, with the eccentricity e
 and the longitude ϖ of the perihelion; p = tan(i/2) sin Ω and q = tan(i/2) cos Ω, with the inclination i and the
 ascending node Ω; the mean longitude at time 0; the period. These equinoctial elements are equivalent to Kepler's, but
-are defined for a circle and for an orbit in the ecliptic too, so that they can be fitted (Broucke and Cefola 1972).
+are also defined for a circle and for an orbit in the ecliptic, so that they can be fitted (Broucke and Cefola 1972).
 Lengths in au, times in years of 365.25 days, angles in radians, positions (…, 3) float64 relative to the Sun: x towards
 the vernal point, z perpendicular to the ecliptic.
 """
@@ -24,7 +24,7 @@ ARCMIN = math.pi / 180 / 60                 # in radians
 TRAINED, TESTED = 4.0, 20.0
 N_TESTED = 40
 MOST_ECCENTRIC = 0.95                       # a fit rejects steps with a larger eccentricity
-DEGREE = 12                                 # of the polynomials
+DEGREE = 12                                 # degree of the polynomials
 LM_STEPS, LM_ENOUGH = 60, 1e-12             # most steps; relative decrease of the loss below which the fit ends
 ADAM_STEPS, ADAM_RATE, ADAM_KEPT = 300, 0.03, 5
 

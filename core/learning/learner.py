@@ -1,8 +1,8 @@
 """A small transformer that learns while a reader watches: its tasks, and the learner, which a reader can stop, change
 and inspect at any time.
 
-Every task is text for a tokenizer of its own (bytes or words), so that the trained model can be saved like any other.
-Only the predictable part of a row counts. Losses are in nats per counted token.
+Every task is text for its own tokenizer (bytes or words), so that the trained model can be saved like any other. Only
+the predictable part of a row counts. Losses are in nats per counted token.
 """
 import functools
 import itertools
@@ -36,15 +36,15 @@ CLIP = 1.0                   # the norm to which longer gradients are clipped
 SIZES = {"tiny": (32, 2, 2), "small": (64, 2, 4), "medium": (128, 4, 4)}     # d, L, h
 OPTIMIZERS = ("sgd", "momentum", "adam")
 N_SYMBOLS, N_COPIED, N_SORTED, N_DIGITS = 8, 8, 8, 2
-N_WORDS, N_CHARACTERS = 24, 48            # of a row of the grammar, of text
+N_WORDS, N_CHARACTERS = 24, 48            # in a row of the grammar, in a row of text
 LEAST_TEXT = 4 * N_CHARACTERS             # bytes, of which a tenth is held out
 HELD_OUT_SEED = 1_000_003
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """inputs, targets (B, N) int64; IGNORE where a target does not count. log_p: (B, N) the true ln p of the counted
-    targets, where it is known.
+    """inputs, targets (B, N) int64; IGNORE if a target does not count. log_p: (B, N) the true ln p of the counted
+    targets, if it is known.
     """
 
     inputs: Tensor
@@ -59,7 +59,7 @@ class Rows:
 
 class LearningTask(Protocol):
     """A task to learn. n_context: tokens of a row. levels: name -> the loss in nats of a model that knows less;
-    "floor": the lowest possible loss, where it is known.
+    "floor": the lowest possible loss, if it is known.
     """
 
     tokenizer: Tokenizer
@@ -70,8 +70,8 @@ class LearningTask(Protocol):
         """n rows; held-out rows are never trained on in tasks whose rows can repeat."""
 
     def sample(self, model: Transformer, generator: torch.Generator) -> tuple[str, str, str]:
-        """Return the prompt, the model's output, and the right answer ("" where there is more than one), as a reader
-        sees them.
+        """Return the prompt, the model's output, and the right answer ("" if there is more than one), as a reader sees
+        them.
         """
 
 
@@ -83,7 +83,7 @@ def _symbols(letters: str) -> Tensor:
 
 
 def _visible(tokenizer: Tokenizer, ids: Sequence[int]) -> str:
-    """The text of tokens as a reader sees it, a byte that is no character by its number."""
+    """The text of tokens as a reader sees it; a byte that is not a character appears as its number."""
     return visible_form(b"".join(map(tokenizer.token_bytes, ids)))
 
 
@@ -148,7 +148,7 @@ class Sorting(_Answering):
 class Addition(_Answering):
     """Two numbers of two digits and their sum with its units first, the order of adding by hand: `27+48=570`.
 
-    A tenth of all pairs, drawn by chance once for all, is held out. A rule for which ones, such as a sum modulo 10,
+    A tenth of all pairs, drawn at random once and for all, is held out. A rule for which ones, such as a sum modulo 10,
     would keep whole entries of the table of one-digit sums from the training.
     """
 
@@ -269,7 +269,7 @@ class Progress:
 
     loss, gradient_norm  means over the steps since the last record, NaN before the first; the norm before clipping
     held_out             the loss on held-out rows
-    accuracy, whole      the share of counted tokens that are predicted right, and of rows that are right throughout
+    accuracy, whole      the share of counted tokens that are predicted right, and of rows that are entirely right
     sample               see LearningTask; new in every SAMPLED-th record
     """
 

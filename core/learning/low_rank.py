@@ -3,8 +3,8 @@ beside it.
 
     W' = W + A B        A (d, r), B (r, h · d_k)
 
-B begins at zero, so the model at first computes the same as before; the learned change has rank r at most, and can be
-added into W afterwards.
+B begins at zero, so the model at first computes the same as before; the learned change has at most rank r, and can be
+added to W afterwards.
 """
 import functools
 
@@ -14,7 +14,7 @@ from torch.nn.utils import parametrize
 
 from core.model.transformer import Transformer
 
-ADAPTED = ("W_Q", "W_V")        # of every block, as in the paper
+ADAPTED = ("W_Q", "W_V")        # in every block, as in the paper
 
 
 class LowRank(nn.Module):

@@ -28,7 +28,7 @@ READERS = (*CELLS, "attention")
 WRITERS = ("bottleneck", "attention")
 ORDERS = ("copy", "reverse")
 BATCH, N_MEASURED = 64, 128
-WIDTH = 32             # of the embeddings, and d of the attention model
+WIDTH = 32             # width of the embeddings, and d of the attention model
 CLIP = 1.0             # the norm to which longer gradients are clipped
 RECALL_RATE, REWRITING_RATE = 3e-3, 5e-3
 
@@ -51,8 +51,8 @@ def n_parameters(model: nn.Module) -> int:
 
 @dataclass(frozen=True)
 class Record:
-    """The state of a training. losses: by model, the mean in nats since the last record (NaN before the first step).
-    accuracy: by model, at each of the task's delays or lengths.
+    """The state of a training. losses: the mean of each model in nats since the last record (NaN before the first
+    step). accuracy: of each model, at each of the task's delays or lengths.
     """
 
     step: int
@@ -91,7 +91,7 @@ def _accuracy(models: Mapping[str, nn.Module], batches: Sequence[tuple[Tensor, T
 
 
 def _test_batches(task: Recall | Rewriting, sizes: Sequence[int], seed: int) -> list[tuple[Tensor, Tensor]]:
-    """Return a batch of each delay or length, with a generator other than that of a training with this seed."""
+    """Return a batch of each delay or length, with a different generator than a training with this seed."""
     generator = torch.Generator().manual_seed(seed + 1_000_003)
     return [task.batch(N_MEASURED, size, generator) for size in sizes]
 
@@ -289,7 +289,7 @@ class EncoderDecoder(nn.Module):
 
     @torch.no_grad()
     def write(self, source: Tensor) -> tuple[Tensor, Tensor | None]:
-        """(B, n) the greedy output, where the decoder reads back each symbol, and the attention weights (B, n,
+        """(B, n) the greedy output, in which the decoder reads back each symbol, and the attention weights (B, n,
         n_source); None without attention.
         """
         sources, state = self.encode(source)

@@ -1,7 +1,7 @@
 """Modifications of the transformer, each measured on one small task with several seeds, in the spirit of Narang et al.
 2021, "Do Transformer Modifications Transfer Across Implementations and Applications?"
 
-    python -m core.learning.modifications          makes the recorded runs anew
+    python -m core.learning.modifications          makes the recorded runs again
 
 They are in assets/teaching/modification_runs.json.
 """
@@ -69,7 +69,7 @@ def spread(losses: Sequence[float]) -> tuple[float, float]:
 
 def t_value(losses: Sequence[float], baseline: Sequence[float]) -> float:
     """Welch's t of a variant's losses against the baseline's: the difference of the means over its standard error;
-    below 0 where the variant's loss is lower.
+    below 0 if the variant's loss is lower.
     """
     (mean, deviation), (own, own_deviation) = spread(losses), spread(baseline)
     return (mean - own) / (deviation ** 2 / len(losses) + own_deviation ** 2 / len(baseline)) ** 0.5

@@ -60,7 +60,7 @@ def packed(documents: Sequence[Sequence[int]], n_context: int, end_of_text: int)
 
 
 def padded_lengths(lengths: Sequence[int], n_context: int) -> list[int]:
-    """The number of used places in each row if every document began a row of its own and its rest were padded.
+    """The number of used places in each row if every document began its own row and the rest of the row were padded.
 
     A document of n tokens makes n + 1 predictions: each of its tokens, and the end of text after it.
 

@@ -1,6 +1,7 @@
-"""Where the norm stands, measured: the gradient of each block at the start, and the loss by step, at several depths.
+"""The placement of the norm, measured: the gradient of each block at the start, and the loss by step, at several
+depths.
 
-    python -m core.learning.placement          makes the recorded runs anew
+    python -m core.learning.placement          makes the recorded runs again
 
 They are in assets/teaching/placement_runs.json.
 """
@@ -74,14 +75,14 @@ def _kept() -> dict:
 
 
 def recorded(placement: str, n_layers: int, power: float, warmup: int) -> Sequence[tuple[int, float | None]] | None:
-    """The recorded (step, held-out loss) pairs, None for a loss that is not finite; None where nothing was recorded."""
+    """The recorded (step, held-out loss) pairs, None for a loss that is not finite; None if nothing was recorded."""
     return _kept().get((placement, n_layers, power, warmup))
 
 
 def _record(placement: str, n_layers: int, power: float, warmup: int) -> dict:
     history = [(step, float(f"{loss:.4g}") if loss < float("inf") else None)
                for step, loss in trial(placement, n_layers, power, warmup).run(STEPS, EVERY)]
-    print(placement, n_layers, power, warmup, history[-1], flush=True)          # one of some thirty
+    print(placement, n_layers, power, warmup, history[-1], flush=True)          # one of about thirty runs
     return {"placement": placement, "n_layers": n_layers, "power": power, "warmup": warmup, "history": history}
 
 

@@ -1,10 +1,10 @@
-"""Linear probes: what of the token k places back can still be read off a token's vector, after each block.
+"""Linear probes: how well the token k places back can still be read off a token's vector, after each block.
 
-    python -m core.learning.probe          trains them anew, in a quarter of an hour
+    python -m core.learning.probe          trains them again, in a quarter of an hour
 
 Each probe is one matrix and a softmax over the commonest tokens, trained on vectors h_t of texts that the model itself
 has written, and tried on other texts (Alain and Bengio 2016, "Understanding intermediate layers using linear classifier
-probes"). What was measured is in assets/teaching/probe_runs.json.
+probes"). The results are in assets/teaching/probe_runs.json.
 """
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ FILE = DATA / "probe_runs.json"
 MODEL, SEED = "stories", 0
 DISTANCES = (0, 1, 2, 3, 4, 6, 8, 12, 16)                 # k, tokens back
 N_TRAIN, N_TEST, N_TOKENS = 1500, 300, 72                 # texts, and tokens of each
-N_VALID = 100                   # texts besides, on which it is seen when a probe has learned enough
+N_VALID = 100                   # further texts, which show when a probe has learned enough
 N_CLASSES = 1024                # the commonest tokens, the last class for all others: never counted as right
-STEPS, BATCH, RATE = 240, 1024, 0.01                      # of Adam, with a rate that falls to 0
-LOOKS = 60                      # steps between two looks at the texts besides
+STEPS, BATCH, RATE = 240, 1024, 0.01                      # for Adam, with a rate that falls to 0
+LOOKS = 60                      # steps between two looks at these further texts
 SIDE_BY_SIDE = 200              # texts that are written or read at once
 
 
 @dataclass(frozen=True, eq=False)
 class Probed:
-    """Held-out results. accuracy, bits (L + 1, K): the share of tokens that a probe names, and −log2 of what it gives
-    them, a mean, after 0 … L blocks and for each of DISTANCES; shuffled (K,): the accuracy, after the last block, of
-    probes whose training labels were shuffled; commonest (K,): the share of the commonest token; entropy (K,): bits of
-    a reader who knows the frequencies alone; counted: tokens tried at each distance; covered: the share of them that
-    is among the classes; size: |V|.
+    """Held-out results. accuracy, bits (L + 1, K): the share of tokens that a probe names, and the mean −log2 of its
+    probability for them, after 0 … L blocks and for each of DISTANCES; shuffled (K,): the accuracy, after the last
+    block, of probes whose training labels were shuffled; commonest (K,): the share of the commonest token; entropy
+    (K,): bits of a reader who knows only the frequencies; counted: tokens tried at each distance; covered: the share of
+    them that is among the classes; size: |V|.
     """
 
     accuracy: np.ndarray
@@ -56,7 +56,7 @@ class Probed:
 
 @functools.cache
 def recorded() -> Probed:
-    """What was measured on MODEL."""
+    """The results measured on MODEL."""
     kept = read_json(FILE)
     return Probed(*(np.array(kept[name]) for name in ("accuracy", "bits", "shuffled", "commonest", "entropy")),
                   kept["counted"], kept["covered"], kept["size"])
@@ -64,7 +64,7 @@ def recorded() -> Probed:
 
 @torch.no_grad()
 def written(model: Transformer, n_texts: int, n_tokens: int, seed: int) -> Tensor:
-    """(n_texts, n_tokens) ids of texts that the model draws at temperature 1, those that end sooner left out."""
+    """(n_texts, n_tokens) ids of texts that the model draws at temperature 1, without texts that end sooner."""
     generator, kept = torch.Generator().manual_seed(seed), []
     while len(kept) < n_texts:
         texts, cache = [(model.config.first_token,)] * SIDE_BY_SIDE, KVCache()
@@ -96,9 +96,9 @@ def classes_of(tokens: Tensor, vocab_size: int, n_classes: int) -> Tensor:
 
 def trained(h: Tensor, classes: Tensor, beside: tuple[Tensor, Tensor], n_classes: int, seed: int,
             steps: int = STEPS) -> torch.nn.Linear:
-    """A probe of vectors h (n, d), of mean 0 and deviation 1, for their classes (n,), as it was when it gave those
-    `beside`, vectors and classes of other texts, the most probability. It begins as a reader who knows the frequencies
-    alone.
+    """Train on vectors h (n, d), of mean 0 and deviation 1, and their classes (n,); return the probe at its best
+    validation loss (`beside`: vectors and classes of other texts). It begins as a reader who knows only the
+    frequencies.
     """
     probe, generator = torch.nn.Linear(h.shape[1], n_classes), torch.Generator().manual_seed(seed)
     with torch.no_grad():
@@ -118,8 +118,8 @@ def trained(h: Tensor, classes: Tensor, beside: tuple[Tensor, Tensor], n_classes
 
 @torch.no_grad()
 def tried(probe: torch.nn.Linear, h: Tensor, classes: Tensor) -> tuple[float, float]:
-    """The share of vectors (n, d) whose class (n,) is the likeliest to the probe, the class of all others apart, and
-    −log2 of what it gives the class, a mean.
+    """The share of vectors (n, d) for which the probe finds their class (n,) the likeliest, never counting the class of
+    all other tokens, and the mean −log2 of its probability for the class.
     """
     scores = probe(h)
     right = scores[:, :-1].argmax(-1) == classes
@@ -145,8 +145,8 @@ def measure(model: Transformer, texts: Tensor, depth: int, shuffle: bool = False
 
 
 def frequencies(texts: Tensor, vocab_size: int) -> tuple[list[float], list[float], int, float]:
-    """What the frequencies alone say of the tried tokens, at each distance: the share of the commonest token, and the
-    bits; then how many are tried, and the share of those that have a class.
+    """Prediction of the tried tokens from frequencies alone: at each distance the share of the commonest token, and the
+    bits; then how many tokens are tried, and the share of them that have a class.
     """
     classes = classes_of(texts[:N_TRAIN], vocab_size, N_CLASSES)
     p = (torch.bincount(classes[texts[:N_TRAIN]].flatten(), minlength=N_CLASSES) + 0.5).double()

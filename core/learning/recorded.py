@@ -1,6 +1,6 @@
 """Recorded runs of trainings: real ones, kept so that a picture has something to show before a reader starts one.
 
-    python -m core.learning.recorded          makes those of Train one live anew, in some minutes
+    python -m core.learning.recorded          makes the runs of Train one live again, in some minutes
 
 They are in assets/teaching/live_runs.json.
 """
@@ -19,19 +19,17 @@ from core.training.teaching_text import DATA
 FILE = DATA / "live_runs.json"
 SIZE, SEED = "tiny", 0
 SCHEDULE = Schedule("constant", 100, 2000, 0.1)      # as the lesson's settings have it at first
-# of each run: the task, the optimizer and log10 of its learning rate
+# for each run: the task, the optimizer and log10 of its learning rate
 RUNS = (("copying", "adam", -2.5), ("sorting", "adam", -2.5), ("addition", "adam", -2.5), ("grammar", "adam", -2.5),
         ("grammar", "adam", -2.0), ("grammar", "sgd", -0.5))
 LEAST, MOST = 300, 1500          # steps
-WELL = 0.9                       # the share of right guesses from which on a run goes on for as long again
-DIGITS = 5                       # significant, of what is kept
+WELL = 0.9                       # the share of right guesses after which a run goes on for as long again
+DIGITS = 5                       # significant digits of the kept numbers
 
 
 @dataclass(frozen=True, eq=False)
 class LiveRun:
-    """What a recorded training has left: its history, and the patterns (L, h, N, N) of its model on the first held-out
-    row.
-    """
+    """A recorded training: its history, and the patterns (L, h, N, N) of its model on the first held-out row."""
 
     history: tuple[Progress, ...]
     pattern: Tensor
@@ -44,7 +42,7 @@ def _kept() -> dict:
 
 @functools.cache
 def live_run(task: str, size: str, seed: int, knobs: Knobs) -> LiveRun | None:
-    """The recorded run of a learner with these settings; None where there is none."""
+    """The recorded run of a learner with these settings; None if there is none."""
     kept = next((run for run in _kept()["runs"] if (run["task"], size, seed) == (task, SIZE, SEED)
                  and knobs == Knobs(run["optimizer"], 10.0 ** run["power"], SCHEDULE)), None)
     if kept is None:
@@ -54,7 +52,7 @@ def live_run(task: str, size: str, seed: int, knobs: Knobs) -> LiveRun | None:
 
 
 def reached(history: Iterable[Progress], share: float = WELL) -> int | None:
-    """The first recorded step with so large a share of right guesses; None where there is none."""
+    """The first recorded step with at least this share of right guesses; None if there is none."""
     return next((progress.step for progress in history if progress.accuracy >= share), None)
 
 

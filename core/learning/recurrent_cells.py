@@ -1,9 +1,9 @@
 """Recurrent networks written out: tanh cell, LSTM and GRU, unrolled, deep and bidirectional; gradients through time;
 the cost of a pass.
 
-Row vectors, right multiplication. A cell has G gates in torch's order (rnn: its only map; lstm: i f g o; gru: r u
-n), each with W_x (d, m), W_h (m, m) and two biases, of which a GRU needs the second by itself. N steps, input width
-d, m hidden units.
+Row vectors, right multiplication. A cell has G gates in torch's order (rnn: its only map; lstm: i f g o; gru: r u n),
+each with W_x (d, m), W_h (m, m) and two biases; a GRU needs the second separately. N steps, input width d, m hidden
+units.
 """
 import functools
 import math
@@ -36,7 +36,7 @@ class Cell:
     W_h: Tensor
     b_x: Tensor
     b_h: Tensor
-    activation: str = "tanh"      # of kind "rnn" alone
+    activation: str = "tanh"      # only for kind "rnn"
 
     @property
     def n_hidden(self) -> int:
@@ -192,8 +192,8 @@ def gradient_bound(cell: Cell, X: Tensor) -> Tensor:
 
 
 def gate_path(cell: Cell, X: Tensor) -> Tensor:
-    """(N + 1,) what an LSTM's gates alone let through of a change of c, by distance 0 … N: o_T (1 − tanh² c_T) Π f_s
-    over the steps between, of the unit in which it is largest. It is the chain rule without any way through W_h.
+    """(N + 1,) the part of a change of c that an LSTM's gates alone let through, by distance 0 … N: o_T (1 − tanh² c_T)
+    Π f_s over the steps between, in the unit where it is largest. It is the chain rule without any path through W_h.
     """
     steps = unroll(cell, X)
     forget, output = (steps.gates[:, GATES["lstm"].index(name)] for name in "fo")
@@ -222,7 +222,7 @@ def attention_gradient_norms(head: Tensor, X: Tensor) -> Tensor:
     return torch.linalg.matrix_norm(jacobians(attend_last(head, X), X), 2).flip(0)
 
 
-# ---- what a pass costs -----------------------------------------------------------------------------------------------
+# ---- the cost of a pass ----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

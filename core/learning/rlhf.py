@@ -7,10 +7,10 @@
                                 R = r(x, y) − β ln(π(y | x) / π_ref(y | x)) is above that of the batch's other texts
 
 The third stage is REINFORCE with the mean of the other texts as its baseline (Williams 1992; Kool et al. 2019). PPO,
-which InstructGPT takes (Ouyang et al. 2022), uses each batch for several steps and clips π/π_old; here each batch
-serves one step, at which π = π_old and nothing would be clipped. DPO learns from the same pairs, beside it.
+which InstructGPT uses (Ouyang et al. 2022), takes each batch for several steps and clips π/π_old; here each batch
+serves one step, at which π = π_old and nothing would be clipped. Beside it, DPO learns from the same pairs.
 
-    python -m core.learning.rlhf          writes the demonstrations and makes the recorded run anew, in some minutes
+    python -m core.learning.rlhf          writes the demonstrations and makes the recorded run again, in some minutes
 
 They are in assets/teaching/demonstrations.tsv and rlhf_runs.json.
 """
@@ -43,10 +43,10 @@ BETAS = (0.0, 0.3, 1.0)
 DPO_BETA = 0.1
 N_DEMONSTRATIONS, N_SHOWN = 430, 30          # demonstrations, and how many of them are held out
 N_PROMPTS, N_EACH, N_NEW = 64, 6, 24         # openings, texts of each to compare, tokens of a text
-REWARD_STEPS, STEPS, EVERY = 80, 60, 10      # of the reward model, of a policy, between two records
+REWARD_STEPS, STEPS, EVERY = 80, 60, 10      # steps of the reward model, of a policy, and between two records
 PAIRS, TEXTS, MEASURED = 16, 24, 48          # pairs of a step, texts of a step, texts of a record
 REWARD_RATE, POLICY_RATE, DPO_RATE, CLIP = 2e-4, 1e-4, 1e-4, 1.0
-N_EXAMPLES, DIGITS = 6, 4                    # texts kept of each record; significant digits of what is kept
+N_EXAMPLES, DIGITS = 6, 4                    # texts kept of each record; significant digits of the kept numbers
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class RewardStep:
 
 @dataclass(frozen=True)
 class Written:
-    """A text that a model wrote: after which prompt, its reward by the reward model, and its value by the rule."""
+    """A text that a model wrote: its prompt, its reward by the reward model, and its value by the rule."""
 
     prompt: str
     text: str
@@ -86,7 +86,8 @@ class PolicyStep:
 
 
 class RewardModel(nn.Module):
-    """A transformer whose unembedding is replaced by one column w [d]: r(x, y) is that of the text's last token."""
+    """A transformer whose unembedding is replaced by one column w [d]: r(x, y) is its output at the text's last token.
+    """
 
     def __init__(self, start: Transformer) -> None:
         super().__init__()
@@ -112,7 +113,7 @@ def preferred_loss(better: Tensor, worse: Tensor) -> Tensor:
 
 
 def above_the_others(returns: Tensor) -> Tensor:
-    """Each return less the mean of the others, (B,): the baseline leaves the gradient's mean as it is.
+    """Each return less the mean of the others, (B,): the baseline does not change the gradient's mean.
 
     >>> above_the_others(torch.tensor([3.0, 1.0, 2.0])).tolist()
     [1.5, -1.5, 0.0]
@@ -126,14 +127,14 @@ def above_the_others(returns: Tensor) -> Tensor:
 
 @functools.cache
 def demonstrations() -> tuple[tuple[str, str], ...]:
-    """The openings of stories and how they go on, as the larger model `stories` has written them."""
+    """The openings of stories and their continuations, as written by the larger model `stories`."""
     with DEMONSTRATIONS.open(encoding="utf-8", newline="") as file:
         return tuple(tuple(row) for row in csv.reader(file, delimiter="\t"))[1:]
 
 
 def write_demonstrations() -> None:
-    """Let the larger model go on with openings, and keep what it wrote up to its last sentence end, where that is a
-    story: of one line, and without speech.
+    """Let the larger model continue openings, and keep its text up to its last sentence end if that is a story: in one
+    line, and without speech.
     """
     model, tokenizer = checkpoints.load_bundled(WRITER)
     prompts, kept = [(tokenizer.first, *tokenizer.encode(text)) for text in tuning_texts.openings(900, 1)], []
@@ -219,7 +220,7 @@ class PolicyTuner(Stepwise):
         return descend(loss, self._optimizer, self.rate, list(self.model.parameters()), CLIP)
 
     def _policy_gradient(self) -> Tensor:
-        """A loss whose gradient is that of −(mean R), estimated from TEXTS new texts."""
+        """A loss with the gradient of −(mean R), estimated from TEXTS new texts."""
         prompts = [self.prompts[i] for i in torch.randint(len(self.prompts), (TEXTS,), generator=self._draws).tolist()]
         texts = tuning.draw_texts(self.model, prompts, N_NEW, self._draws)
         log_probs, reference, rewards = self.weighed(prompts, texts)
@@ -272,8 +273,8 @@ class Feedback:
         self.drawn = Candidates((), ())
 
     def learn(self, name: str) -> Iterator[str]:
-        """Go through the stages as far as the policy `name`, or on from where they stand; yield the name of the stage
-        at work at each record.
+        """Go through the stages as far as the policy `name`, or continue from where they are; yield the name of the
+        current stage at each record.
         """
         if self.reference is None:
             for _ in self.tuner.learn():
@@ -308,14 +309,14 @@ class Feedback:
                            pairs)
 
     def outcome(self) -> "Outcome":
-        """What the stages have left so far."""
+        """The results of the stages so far."""
         rewarder = self.rewarder
         return Outcome(tuple(self.tuner.history), () if rewarder is None else tuple(rewarder.history),
                        0 if rewarder is None else len(rewarder.pairs), () if rewarder is None else self._compared(),
                        {name: tuple(policy.history) for name, policy in list(self.policies.items())})
 
     def _compared(self) -> tuple[tuple[Written, Written], ...]:
-        """The held-out pairs, the preferred text first, with their present rewards."""
+        """The held-out pairs, the preferred text first, with their current rewards."""
         pairs, decode, value = self.rewarder.held_out, self.tokenizer.decode, rule(self.tokenizer)
         return tuple(tuple(Written(decode(pair.prompt[1:]), decode(text), float(r), value(text))
                            for text, r in ((pair.chosen, better), (pair.rejected, worse)))
@@ -324,7 +325,7 @@ class Feedback:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What the stages have left: the records of each, how many pairs the reward model learned from, the held-out pairs
+    """The results of the stages: the records of each, how many pairs the reward model learned from, the held-out pairs
     with their rewards, and the records of the policies by name.
     """
 
@@ -368,5 +369,5 @@ if __name__ == "__main__":
     feedback = Feedback(*checkpoints.load_bundled(MODEL))
     for which in (*map(str, BETAS), "dpo"):
         list(feedback.learn(which))
-        print(which, feedback.policies[which].history[-1], flush=True)          # one of five
+        print(which, feedback.policies[which].history[-1], flush=True)          # one of five policies
         write_json(FILE, {"made by": "python -m core.learning.rlhf", **_short(feedback.outcome())}, indent=None)

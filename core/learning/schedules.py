@@ -63,8 +63,8 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Settings:
-    """The training settings of one model in the table; None: the table does not say. batch_tokens: of its largest
-    batch; floor: share of the peak at the end.
+    """The training settings of one model in the table; None: the table does not say. batch_tokens: tokens of its
+    largest batch; floor: share of the peak at the end.
     """
 
     name: str
@@ -92,7 +92,7 @@ class Settings:
 
     @property
     def least_steps(self) -> int | None:
-        """Its steps; where the table has none, those of one epoch in batches of the largest size."""
+        """Its steps; if the table has none, the steps of one epoch in batches of the largest size."""
         if self.steps is not None:
             return self.steps
         return round(self.tokens / self.batch_tokens) if self.tokens and self.batch_tokens else None
@@ -103,8 +103,8 @@ class Settings:
         return self.rate is not None and self.decay in KINDS
 
     def schedule(self, share_of_start: float, total: int) -> Schedule:
-        """Its schedule over its own steps, or over `total` where they are unknown. share_of_start: the warm-up's share
-        of all steps, where the table only says that there is one.
+        """Its schedule over its own steps, or over `total` if they are unknown. share_of_start: the warm-up's share of
+        all steps, if the table only says that there is a warm-up.
 
         1 / √step without a warm-up stays at the peak until 1 / √step falls below it: the peak is 1 / √start.
         """

@@ -1,6 +1,6 @@
 """Tuning a trained model: supervised fine-tuning on answers, and alignment with preferences by DPO.
 
-    fine-tuning   L = mean of −ln π(answer token | all before it), over the answers alone: the prompt does not count
+    fine-tuning   L = mean of −ln π(answer token | all before it), over the answers only: the prompt does not count
     DPO           L = mean of −ln σ(β m),  m = ln π(y_w | x) / π_ref(y_w | x) − ln π(y_l | x) / π_ref(y_l | x)
 
 π is the model in training, π_ref its initial state; y_w is the preferred continuation of x, y_l the rejected one
@@ -30,7 +30,7 @@ from core.training.corpus import IGNORE
 from core.training.loss import descend
 
 PARTS = ("all", "last", "adapters")
-RATES = {"all": 5e-4, "last": 1e-3, "adapters": 5e-3}       # of Adam: fewer weights need larger steps
+RATES = {"all": 5e-4, "last": 1e-3, "adapters": 5e-3}       # for Adam: fewer weights need larger steps
 DPO_SLOWER = 5.0                                             # divides the rates for DPO
 # steps of warm-up: Adam's first steps at the full rate would destroy more than they teach
 WARM_UP = 10
@@ -160,8 +160,8 @@ class OldText:
 
 @torch.no_grad()
 def old_text(model: Transformer) -> OldText:
-    """Texts that the model writes from end of text alone, to measure forgetting: the loss of another model on them less
-    this model's own estimates KL(this ‖ other) per token.
+    """Texts that the model writes from end of text alone, to measure forgetting: another model's loss on them minus
+    this model's own loss estimates KL(this ‖ other) per token.
     """
     start = (model.config.end_of_text,)
     texts = draw_texts(model, [start] * N_OLD, min(OLD_LENGTH, model.config.n_context - 1),
@@ -213,11 +213,11 @@ class TuningStep:
 
     loss      mean over the steps since the last record, NaN before the first
     held_out  the loss on held-out pairs
-    right     of these, the share whose answer is the model's first choice at every token; with preferences, the share
+    right     the share of these whose answer is the model's first choice at every token; with preferences, the share
               with a margin above 0 (a margin of 0 counts half)
     margin    mean β m of these, NaN in fine-tuning
     old, kl   see OldText.measure
-    score     the mean value of new continuations by the rule, NaN where it was not measured
+    score     the mean value of new continuations by the rule, NaN if it was not measured
     """
 
     step: int

@@ -14,7 +14,7 @@ from core.training import teaching_text
 from core.training.teaching_text import DATA, words
 
 LEAST_WORDS = 2
-MOST_TRIES = 200        # of the generator in search of different prompts, beside 10 for each pair
+MOST_TRIES = 200        # the generator's tries to find different prompts, beside 10 for each pair
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def pairs(kind: str, n_train: int, n_held_out: int, seed: int,
     """Pairs to train on and held-out pairs, without a common prompt. kind: one of KINDS, or "fact" for the fact in many
     phrasings, some of them held out.
 
-    Fewer pairs where the kind does not have enough. The same seed gives the same pairs.
+    Fewer pairs if the kind does not have enough. The same seed gives the same pairs.
     """
     rng = random.Random(f"{kind} {seed}")
     if kind == "fact":
@@ -134,7 +134,7 @@ def openings(n: int, seed: int) -> list[str]:
 
 
 def happy(text: str) -> int:
-    """The number of words in the list of happy ones less that in the list of sad ones.
+    """The number of words in the list of happy words minus the number in the list of sad words.
 
     >>> happy("They laughed and had fun. Tom was sad.")
     1
@@ -144,7 +144,7 @@ def happy(text: str) -> int:
 
 
 def pleasing(text: str) -> int:
-    """As `happy`, but only the first time that a word comes: each further time a word of either list counts −1.
+    """As `happy`, but only the first time that a word occurs: each further time a word of either list counts −1.
 
     >>> pleasing("They laughed and had fun. Tom was sad."), pleasing("fun fun fun")
     (1, -1)
@@ -155,7 +155,7 @@ def pleasing(text: str) -> int:
 
 
 def short(text: str) -> int:
-    """The number of sentence ends: of texts of one length, the one with shorter sentences has more.
+    """The number of sentence ends: among texts of one length, the text with shorter sentences has more.
 
     >>> short("He ran. She ran! Then they")
     2

@@ -1,8 +1,8 @@
 """Small transformers that differ from one another in one thing, and their training on a task of core.learning.learner.
 
 All begin as the first Transformer did: what enters the stream has entries of about 1 (the rows of E, of length 1, times
-√d, and positions of the size of sinusoids), maps keep the variance of what they read, and what writes to the stream is
-not divided by √(2L), which would hide what the norms are for. DeepNorm keeps its own β.
+√d, and positions of the size of sinusoids), maps keep the variance of what they read, and maps that write to the stream
+are not divided by √(2L), which would hide the purpose of the norms. DeepNorm keeps its own β.
 """
 import math
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ HELD_OUT_SEED = 1_000_003
 
 
 class NoNorm(nn.Module):
-    """Stands in a norm's place and returns its input."""
+    """A placeholder for a norm: it returns its input."""
 
     def forward(self, x: Tensor, kind: str) -> Tensor:
         """x, whatever norm the pass asks for."""
@@ -34,9 +34,9 @@ class NoNorm(nn.Module):
 
 @dataclass(frozen=True)
 class Variant:
-    """What a small transformer has of its own.
+    """The differences of one small transformer from the others.
 
-    config: fields of ModelConfig, in pairs. unnormed: it has no norms at all. shared: one block's weights serve for all
+    config: fields of ModelConfig, in pairs. unnormed: it has no norms at all. shared: one block's weights serve all
     blocks (Dehghani et al. 2019; Lan et al. 2020).
     """
 
@@ -98,7 +98,7 @@ class Trial:
     history: list[tuple[int, float]] = field(default_factory=list)
 
     def run(self, steps: int, every: int = 10) -> Iterator[tuple[int, float]]:
-        """Train for so many steps; yield the held-out loss at the start and after every `every` steps."""
+        """Train for `steps` steps; yield the held-out loss at the start and after every `every` steps."""
         batches = torch.Generator().manual_seed(self.seed + 1)
         held_out = self.task.rows(N_MEASURED, torch.Generator().manual_seed(HELD_OUT_SEED), held_out=True)
         optimizer = torch.optim.Adam(self.model.parameters(), lr=self.knobs.learning_rate, fused=True)
