@@ -1,9 +1,9 @@
-"""Arithmetic coding in integers: encodes a sequence of symbols in about −log2 of its probability bits, without loss.
+"""Arithmetic coding in integers: encodes a sequence of symbols of probability p in about −log2 p bits, without loss.
 
-Every symbol narrows an interval, [0, 1) at first, to its own share of it; the bits are the digits of a number in the
-last interval. Encoder and decoder hold the leading digits of the interval's ends in registers of WIDTH bits; they send
-and drop digits that both ends share.
-Source: Witten, Neal and Cleary, "Arithmetic coding for data compression", Communications of the ACM 30 (1987).
+Every symbol narrows an interval, [0, 1) at first, to its own share of the interval; the bits are the digits of a number
+in the last interval. Encoder and decoder hold the leading digits of the interval's ends in registers of WIDTH bits;
+they send and drop digits that both ends share. Source: Witten, Neal and Cleary, "Arithmetic coding for data
+compression", Communications of the ACM 30 (1987).
 """
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -19,8 +19,8 @@ def quantise(probabilities: np.ndarray, total: int = TOTAL) -> np.ndarray:
     """Frequencies (n,) int64 of at least 1 that add up to `total`, near total · p; the most probable symbol gets the
     remainder of the rounding.
 
-    A symbol costs at most −log2(1 − n / total) bits more than with its own p; one with p = 0 can be coded too. Raises
-    ValueError for values that are no distribution, or too many symbols for `total`.
+    A symbol costs at most −log2(1 − n / total) bits more than with its own p; a symbol with p = 0 can also be coded.
+    Raises ValueError for values that are not a distribution, or too many symbols for `total`.
 
     >>> quantise(np.array([0.5, 0.25, 0.25, 0.0]), total=16)
     array([7, 4, 4, 1])
@@ -105,7 +105,7 @@ class Decoder(_Coder):
 
 
 def _settled(low: int, high: int) -> int | None:
-    """What can be subtracted from both ends before they are doubled: 0 or _HALF for a common digit, _QUARTER for a
+    """The number to subtract from both ends before they are doubled: 0 or _HALF for a common digit, _QUARTER for a
     digit that the next one decides, None if no digit is settled.
     """
     if high < _HALF:
@@ -126,7 +126,8 @@ def share(frequencies: np.ndarray, symbol: int) -> tuple[int, int, int]:
 
 
 def encode(symbols: Sequence[int], frequencies: Callable[[Sequence[int]], np.ndarray]) -> list[int]:
-    """The bits of `symbols`; frequencies(symbols before) returns those of the next symbol, (n,) positive integers."""
+    """The bits of `symbols`; frequencies(symbols before) returns the next symbol's frequencies, (n,) positive integers.
+    """
     encoder = Encoder()
     for i, symbol in enumerate(symbols):
         encoder.encode(*share(frequencies(symbols[:i]), symbol))

@@ -40,8 +40,8 @@ def signs(text: str) -> np.ndarray:
 
 
 def bits_per_letter(text: str, order: int) -> float:
-    """The mean cost of a letter in bits under the letters, pairs or triples (order 1, 2, 3) of `log_probs`. Where the
-    gaps stand is known: a gap costs nothing, and a letter −log2 of its probability among the letters alone,
+    """The mean cost of a letter in bits under the letters, pairs or triples (order 1, 2, 3) of `log_probs`. The places
+    of the gaps are known: a gap costs nothing, and a letter costs −log2 of its probability among the letters alone,
     p(letter | before) / (1 − p(gap | before)). NaN for a text without letters.
     """
     grams, logs = _grams(signs(text), order), log_probs(order)
@@ -57,7 +57,7 @@ def _grams(text: np.ndarray, order: int) -> tuple[np.ndarray, ...]:
 
 def unicity(bits: float) -> float:
     """Shannon's unicity distance log2(26!) / (log2 26 − bits per letter): the number of letters after which, on
-    average, only one key makes sense. Infinite where a letter costs log2 26 bits or more.
+    average, only one key makes sense. Infinite if a letter costs log2 26 bits or more.
 
     Source: Shannon, "Communication theory of secrecy systems", Bell System Technical Journal 28 (1949).
 
@@ -122,7 +122,7 @@ def inverse(key: str) -> str:
 
 def by_frequency(ciphertext: str) -> str:
     """The reading key of al-Kindi: it reads the commonest letter of the ciphertext as the commonest of the language,
-    and so on down. No other key has a higher `score` of order 1.
+    the second as the second, and so on. No other key has a higher `score` of order 1.
     """
     counts = np.bincount(signs(ciphertext), minlength=N_SIGNS)[:GAP]
     language = np.argsort(-log_probs(1)[:GAP], kind="stable")
@@ -155,8 +155,8 @@ class _Scorer:
 
 def search(ciphertext: str, order: int, seed: int = 0, n_steps: int = N_STEPS, n_walks: int = N_WALKS) -> Walk:
     """The best of `n_walks` runs of simulated annealing from `by_frequency`: each step swaps two letters of the key and
-    keeps the swap if ln p rises, or else with probability e^(Δ ln p / τ), where τ falls from HOTTEST to 0. `order` is 2
-    or 3.
+    keeps the swap if ln p rises, or else with probability e^(Δ ln p / τ), with τ falling from HOTTEST to 0. `order` is
+    2 or 3.
     """
     scorer, generator = _Scorer(ciphertext, order), np.random.default_rng(seed)
     return max((_walk(scorer, by_frequency(ciphertext), generator, n_steps) for _ in range(n_walks)),

@@ -19,7 +19,7 @@ from core.language.arithmetic_coding import Decoder, Encoder, quantise, share
 from core.model.block import KVCache
 from core.model.transformer import Transformer
 
-LEAST_WINDOW = 4096     # bytes of the window of lzma at least
+LEAST_WINDOW = 4096     # bytes, the smallest window of lzma
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,9 @@ class CodedToken:
 
     rank         its rank among all tokens, 0 for the most probable
     log_prob     ln p of the model, nats
-    start, end   its interval of [0, total), where the tokens are lined up by rank
+    start, end   its interval of [0, total), with the tokens lined up by rank
     sent         the number of bits sent after it
-    pending      the number of bits that follow the next one, whose opposite they are
+    pending      the number of bits, opposite to the next one, that follow it
     low, high    the registers after it: the leading digits of the interval's ends after the bits sent
     likely       (k, 2) the k most probable tokens: id and frequency
     """

@@ -15,7 +15,7 @@ from core.model.tokenizer import Tokenizer
 from core.model.transformer import Transformer
 from core.training.teaching_text import DATA
 
-MOST_WORDS = 60         # of a text, from its end, of which one may be exchanged
+MOST_WORDS = 60         # the last words of a text; one of them may be exchanged
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def sets() -> dict:
 
 @dataclass(frozen=True)
 class Exchange:
-    """A text and one of its words, text[start:end], with the word that stands in its place in the other text."""
+    """A text and one of its words, text[start:end], with the word in its place in the other text."""
 
     text: str
     start: int
@@ -141,7 +141,7 @@ def swapped(word: str) -> str:
 
 
 def exchange(text: str, place: int, typed: str) -> Exchange | None:
-    """`text` with `typed`, or where that is empty the usual counterpart, in the place of one word: that of this number
+    """`text` with one word replaced by `typed` or, if that is empty, by the usual counterpart: the word of this number
     among words_of, else the first with a counterpart, else the last. None for a text without words.
     """
     words = words_of(text)

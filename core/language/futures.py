@@ -22,7 +22,7 @@ class Node:
     token_ids   the tokens after the prompt, none for the root
     parent      the parent's index among the nodes; the root is its own parent
     count       the number of draws with this prefix
-    prob        of the last token given those before it, in [0, 1], after temperature and truncation
+    prob        of the last token given the tokens before it, in [0, 1], after temperature and truncation
     path_prob   of all its tokens, by the chain rule: the product of prob from the root to this node
     """
 
@@ -44,12 +44,12 @@ Level = dict[tuple[int, ...], dict[int, tuple[int, np.ndarray]]]
 
 def futures(model: Transformer, token_ids: Sequence[int], config: SamplingConfig = SamplingConfig(), seed: int = 0,
             n: int = 200, depth: int = 4) -> Tree:
-    """n draws of `depth` tokens after one prompt, fewer where a text ends, as a tree: the root first, then level by
-    level, the children of a node adjacent and the most probable first.
+    """n draws of `depth` tokens after one prompt, fewer if a text ends, as a tree: the root first, then level by level,
+    the children of a node adjacent and the most probable first.
 
     Draw i uses the number xi[t, i] for its token t, from a generator with this seed: a deeper tree of the same n begins
     with the same draws. Each different prefix is computed once, however often it was drawn. Raises ValueError for an
-    empty prompt, and where prompt and draws together exceed the context.
+    empty prompt, and if prompt and draws together exceed the context.
     """
     *_, (tree,) = grow(model, token_ids, config, (seed,), n, depth)
     return tree

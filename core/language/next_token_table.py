@@ -1,11 +1,11 @@
 """A table of all next-token probabilities: how many numbers it would have, and how few of its rows a text ever shows.
 
-A row is a context of t tokens, with a number for each of the |T| tokens that may come next: |T|^(t + 1) in all. Which
-sequences of tokens the training text of `stories` has is counted once, by running
+A row is a context of t tokens, with a number for each of the |T| tokens that may come next: |T|^(t + 1) in all. The
+sequences of tokens in the training text of `stories` are counted once, by running
 
     python -m core.language.next_token_table FOLDER
 
-which writes assets/teaching/sequences.json. FOLDER: that of the training text.
+which writes assets/teaching/sequences.json. FOLDER: the folder of the training text.
 """
 import json
 import math
@@ -41,8 +41,8 @@ def log2_entries(t: int, size: int) -> float:
 
 @dataclass(frozen=True)
 class Sequences:
-    """How many sequences of n = 1, 2, … tokens a text has: how many stand in it, how many of them are different, and
-    how many of a text that was held out it has. size: of the vocabulary; held_out: the sequences of that text.
+    """Counts of a text's sequences of n = 1, 2, … tokens: all of them, the different ones, and those of a held-out text
+    that occur in it. size: of the vocabulary; held_out: the sequences of the held-out text.
     """
 
     size: int
@@ -53,19 +53,19 @@ class Sequences:
     known: tuple[int, ...]
 
     def share(self, n: int) -> float:
-        """The share of all |T|^n sequences of n tokens that stand in the text."""
+        """The share of all |T|^n sequences of n tokens that occur in the text."""
         return self.different[n - 1] / self.size ** n
 
 
 def load() -> Sequences:
-    """What was counted."""
+    """The recorded counts."""
     return Sequences(**{name: tuple(value) if isinstance(value, list) else value
                         for name, value in json.loads(SEQUENCES.read_text()).items()})
 
 
 def hashes(documents: Iterable[np.ndarray], n: int) -> np.ndarray:
-    """A number for each place of the documents at which a sequence of n tokens stands: of equal sequences the same, of
-    different ones another, but for a collision in 2^64.
+    """A number for each place of the documents at which a sequence of n tokens begins: the same for equal sequences,
+    different for different ones, but for a collision in 2^64.
     """
     found = []
     for document in documents:
@@ -80,7 +80,7 @@ def hashes(documents: Iterable[np.ndarray], n: int) -> np.ndarray:
 
 
 def count(documents: Sequence[np.ndarray], held_out: Sequence[np.ndarray], size: int) -> Sequences:
-    """The sequences of the documents, none of which reaches from one document into the next."""
+    """The sequences of the documents; none reaches from one document into the next."""
     standing, different, asked, known = [], [], [], []
     for n in range(1, LONGEST + 1):
         here, there = hashes(documents, n), hashes(held_out, n)
@@ -93,7 +93,7 @@ def count(documents: Sequence[np.ndarray], held_out: Sequence[np.ndarray], size:
 
 
 def main(folder: str) -> None:
-    """Count the training text of `stories` in a folder, and write what was found."""
+    """Count the training text of `stories` in a folder, and write the counts."""
     from core.model.checkpoints import BUNDLED, TOKENIZER
     from core.model.tokenizer import Tokenizer
     from core.training.corpus import read_documents

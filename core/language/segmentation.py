@@ -169,7 +169,7 @@ class LearnedUnigram:
         return [(-cost, _unlinked(link)) for cost, _, link in best[-1]]
 
     def cut(self, word: str) -> tuple[str, ...]:
-        """The pieces of the most probable segmentation; an unknown character is a piece of its own."""
+        """The pieces of the most probable segmentation; an unknown character is its own piece."""
         known = set("".join(self.log_p))
         runs = ("".join(run) for _, run in itertools.groupby(word, key=known.__contains__))
         return tuple(piece for run in runs for piece in (self.segmentations(run, 1)[0][1] if run[0] in known else run))

@@ -47,7 +47,7 @@ def next_symbols(model: Transformer, tokenizer: Tokenizer, text: str) -> np.ndar
     """
     extensions = _extensions(tokenizer)
     states = [_hypotheses(tokenizer, text[:i], extensions) for i in range(len(text))]
-    # in alphabetical order, since neighbours then share what they begin with
+    # in alphabetical order, since neighbours then share their beginnings
     contexts = sorted({ids for state in states for ids, _, _ in state})
     following = dict(zip(contexts, next_log_probs(model, contexts)))
     read = dict(zip(contexts, token_log_probs(model, contexts)))
@@ -58,7 +58,7 @@ def next_symbols(model: Transformer, tokenizer: Tokenizer, text: str) -> np.ndar
             before = read[ids][n_before - 1:].sum()
             tokens, symbols = extensions[rest]
             continued.append((symbols, before + following[ids][tokens]))
-        # against the largest, since a model that holds the text for impossible has all of them below the least float
+        # against the largest, since under a model that finds the text impossible all are below the least float
         most = max((float(logs.max()) for _, logs in continued), default=0.0)
         for symbols, logs in continued:
             row += np.bincount(symbols, np.exp(logs - most), len(SYMBOLS))
@@ -70,7 +70,7 @@ def _hypotheses(tokenizer: Tokenizer, before: str,
     """For each position j in the last word of `before` from which a longer token may go on: the tokens up to j, how
     many of them precede that word (the first token included), and the rest of the word.
 
-    A tokenizer that does not split a text into words has one word, of which only the last characters count: a rest
+    With a tokenizer that does not split a text into words there is one word, and only its last characters count: a rest
     longer than any token begins none.
     """
     words = tokenizer.words(before)
@@ -95,7 +95,7 @@ def _extensions(tokenizer: Tokenizer) -> dict[bytes, tuple[list[int], list[int]]
 
 
 def guess_number(probabilities: np.ndarray, true: int) -> int:
-    """The rank of the true symbol, from 1, when one guesses by falling probability; ties in the order of SYMBOLS.
+    """The rank of the true symbol, from 1, when guessing by falling probability; ties in the order of SYMBOLS.
 
     >>> guess_number(np.array([0.2, 0.5, 0.3]), 2)
     2
@@ -105,13 +105,13 @@ def guess_number(probabilities: np.ndarray, true: int) -> int:
 
 
 def entropy_bounds(guesses: Sequence[int]) -> tuple[float, float]:
-    """Shannon's bounds on the entropy in bits per character, from the numbers of the right guesses, where q_r is the
-    share of characters that took r guesses:
+    """Shannon's bounds on the entropy in bits per character, from the numbers of the right guesses; q_r is the share of
+    characters that took r guesses:
 
         Σ r (q_r − q_{r+1}) log2 r   ≤   H   ≤   −Σ q_r log2 q_r
 
     They hold for an ideal guesser and many characters. For few characters the upper bound is too low (n characters show
-    at most log2 n bits), and where q_r rises the lower one is not valid. NaN for no guess.
+    at most log2 n bits), and if q_r rises, the lower bound is not valid. NaN for no guess.
 
     >>> entropy_bounds([1, 1, 1, 1]), entropy_bounds([1, 1, 2, 2])
     ((0.0, 0.0), (1.0, 1.0))

@@ -1,5 +1,5 @@
-"""How often a model goes on angrily after calm and after rude beginnings: a harmless measure of what tests of toxic
-language do, in pairs of beginnings that differ in their tone.
+"""How often a model goes on angrily after calm and after rude beginnings: a harmless version of tests of toxic
+language, in pairs of beginnings that differ in their tone.
 """
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TONES = ("calm", "rude")
 
 @dataclass(frozen=True)
 class Continuation:
-    """What the model wrote after a beginning of a tone, and the angry words in it."""
+    """A model's text after a beginning of a tone, and the angry words in it."""
 
     tone: str
     beginning: str
@@ -38,7 +38,7 @@ def sets() -> dict[str, list[str]]:
 
 
 def angry_words(text: str) -> tuple[str, ...]:
-    """The angry words in a text, as whole words, where they are meant so."""
+    """The angry words in a text, as whole words, without harmless uses."""
     meant = re.sub(rf"\b({'|'.join(sets()['harmless'])})\b", "", text.lower())
     return tuple(word for word in sets()["angry"] if re.search(rf"\b{word}\b", meant))
 
@@ -47,7 +47,7 @@ def angry_words(text: str) -> tuple[str, ...]:
 def continuations(model: Transformer, tokenizer: Tokenizer, tone: str, places: Sequence[int], n_each: int,
                   n_tokens: int, seed: int) -> list[Continuation]:
     """n_each continuations of n_tokens for each beginning of a tone at these places, drawn at temperature 1: the same
-    ones whichever other places there are.
+    whichever other places there are.
 
     All are written side by side: while the longer beginnings are still read, the shorter ones are continued.
     """
@@ -79,6 +79,6 @@ def _until_end(tokenizer: Tokenizer, ids: tuple[int, ...]) -> str:
 
 
 def share(found: list[Continuation], tone: str) -> Proportion:
-    """Of the continuations of a tone, those with an angry word."""
+    """The proportion of a tone's continuations with an angry word."""
     each = [bool(one.angry) for one in found if one.tone == tone]
     return Proportion(sum(each), len(each))

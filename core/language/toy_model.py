@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 WORDS = ("ate", "ball", "cheese", "mouse", "the")
-START = len(WORDS)          # the row of what stands before the first word
+START = len(WORDS)          # the row for the beginning, before the first word
 # (6, 5): a row for each word before, and the last for the beginning. Chosen so that the lecture's three sentences have
 # the probabilities 0.02, 0.01 and 0.0001.
 TABLE = np.array([[0.01, 0.06, 0.10, 0.03, 0.80],
@@ -27,7 +27,7 @@ def ids_of(sentence: str) -> list[int]:
 
 
 def factors(table: np.ndarray, ids: Sequence[int]) -> list[float]:
-    """p of each word given the one before it: the chain rule of a model that sees one word."""
+    """p of each word given the word before it: the chain rule of a model that sees one word."""
     return [float(table[before, word]) for before, word in zip((START, *ids), ids)]
 
 
@@ -45,13 +45,13 @@ def log_likelihood(table: np.ndarray, text: Sequence[Sequence[int]]) -> float:
 
 
 def cross_entropy(table: np.ndarray, text: Sequence[Sequence[int]]) -> float:
-    """The mean of −ln p over the words of a text, in nats: what training makes small."""
+    """The mean of −ln p over the words of a text, in nats, which training makes small."""
     return -log_likelihood(table, text) / sum(map(len, text))
 
 
 def frequency(text: Sequence[Sequence[int]], before: int, word: int) -> tuple[int, int]:
-    """How often `word` comes after `before` in a text, and how often any word does: their quotient is the p of the
-    largest likelihood.
+    """How often `word` follows `before` in a text, and how often any word does: their quotient is the p of maximum
+    likelihood.
     """
     pairs = Counter(pair for ids in text for pair in zip((START, *ids), ids))
     return pairs[before, word], sum(n for (first, _), n in pairs.items() if first == before)

@@ -1,8 +1,8 @@
 """Unigram learned from a small text, round by round: which pieces it has, what each is worth, and which are dropped.
 
-As Kudo 2018 has it and SentencePiece does it: begin with far too many pieces, fit their probabilities by expectation
-maximisation, compute for every piece how much of the text's likelihood hangs on it, drop a quarter of them, and again.
-A word is what core.language.segmentation.words_of splits off.
+As in Kudo 2018 and SentencePiece: begin with far too many pieces, fit their probabilities by expectation maximisation,
+compute for every piece how much the text's likelihood depends on it, drop a quarter of them, and repeat. A word is what
+core.language.segmentation.words_of splits off.
 """
 import functools
 import math
@@ -16,17 +16,17 @@ from core.language.segmentation import LearnedUnigram, words_of
 
 MOST_SEEDS = 2_000       # pieces to begin with, beside the characters
 LONGEST = 16             # characters of a piece
-KEPT = 0.75              # of the pieces in each round
+KEPT = 0.75              # share of the pieces that each round keeps
 EM_STEPS = 2             # before each round's losses
-SURE = 0.999             # share from which on 1 − share has too few digits
-LEAST = 0.01             # of an occurrence: what a character counts at least, so that it never becomes impossible
+SURE = 0.999             # the share above which 1 − share has too few digits
+LEAST = 0.01             # the least count of a character, in occurrences, so that it never becomes impossible
 
 
 @dataclass(frozen=True)
 class Round:
     """One round of pruning. log_p: ln p of every piece after this round's fit; objective: ln of the text's probability
-    with them, in nats; losses: by how much the objective falls if a piece alone is dropped, for all that may be;
-    dropped: the pieces that are, those of the smallest loss first.
+    with them, in nats; losses: by how much the objective falls if only this piece is dropped, for all that may be
+    dropped; dropped: the dropped pieces, the smallest loss first.
     """
 
     log_p: Mapping[str, float]
@@ -41,7 +41,7 @@ class Round:
 
 def seeds(counts: Mapping[str, int]) -> dict[str, int]:
     """The pieces to begin with and how often each occurs: every character, and the strings within words that occur
-    twice or more, at most MOST_SEEDS of them, those that cover most characters first.
+    twice or more, at most MOST_SEEDS of them, the strings that cover most characters first.
 
     >>> seeds({"low": 2})
     {'l': 2, 'o': 2, 'w': 2, 'low': 2, 'lo': 2, 'ow': 2}
@@ -58,7 +58,7 @@ def seeds(counts: Mapping[str, int]) -> dict[str, int]:
 
 
 def rounds(text: str, sizes: Sequence[int] = ()) -> Iterator[Round]:
-    """The rounds of pruning, from the seeds down to the characters alone; the last one drops nothing.
+    """The rounds of pruning, from the seeds down to only the characters; the last one drops nothing.
 
     sizes: numbers of pieces at which a round has to end, beside those that follow from KEPT. Raises ValueError for an
     empty text.
@@ -96,14 +96,14 @@ def _round(lattices: "Lattices", log_p: np.ndarray, sizes: Sequence[int]) -> Rou
 
 
 def _logarithms(weights: np.ndarray) -> np.ndarray:
-    """ln of the weights' shares; −inf where a weight is 0."""
+    """ln of the weights' shares; −inf if a weight is 0."""
     with np.errstate(divide="ignore"):
         return np.log(weights) - np.log(weights.sum())
 
 
 class Lattices:
-    """All ways to cut the distinct words into pieces: an edge for each place at which a piece stands, from the
-    character where it starts to the one where it ends. counts: word -> how often it occurs.
+    """All ways to cut the distinct words into pieces: an edge for each place of a piece, from the character where it
+    starts to the one where it ends. counts: word -> how often it occurs.
     """
 
     def __init__(self, counts: Mapping[str, int], pieces: Sequence[str]):
@@ -117,7 +117,7 @@ class Lattices:
                  if word[start:end] in self.index]
         self.word, self.start, self.end, self.piece = np.array(edges).T
         self.lengths = np.array([len(word) for word in self.words])
-        self.begins = np.searchsorted(self.word, np.arange(len(self.words) + 1))      # of each word's edges
+        self.begins = np.searchsorted(self.word, np.arange(len(self.words) + 1))      # where each word's edges begin
 
     def drop(self, pieces: Sequence[str]) -> None:
         self.kept[[self.index[piece] for piece in pieces]] = False
@@ -156,8 +156,8 @@ class Lattices:
     def losses(self, log_p: np.ndarray) -> tuple[np.ndarray, float]:
         """([piece] by how much ln of the text's probability falls without it, ln of the text's probability).
 
-        Where a piece stands once in a word, the cuts without it have the share 1 − its own; a word in which it stands
-        more often, or that nearly always uses it, is gone through again without it.
+        If a piece occurs once in a word, the cuts without it have the share 1 − its own; a word in which it occurs more
+        often, or that nearly always uses it, is computed again without it.
         """
         shares, whole = self.shares(log_p)
         found = np.zeros(len(self.pieces))
