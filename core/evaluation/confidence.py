@@ -25,7 +25,7 @@ class Claim:
     """An answer up to the end of its line.
 
     token_ids  the answer's tokens
-    log_probs  ln p in nats of each token after those before it, then ln p that the last word ends there (of an empty
+    log_probs  ln p in nats of each token after those before it, then ln p that the last word ends there (for an empty
                answer: that the line does)
     """
 
@@ -42,7 +42,7 @@ class Claim:
     @property
     def right(self) -> bool:
         """Whether it begins with the answer of the exercise; False for an exercise about an invented subject, which has
-        none.
+        no answer.
         """
         return bool(self.exercise.answer) and is_right(self.text, self.exercise.answer)
 
@@ -60,9 +60,9 @@ def claims(model: Transformer, tokenizer: Tokenizer, exercises: Sequence[Exercis
 
 
 def leading(model: Transformer, tokenizer: Tokenizer, exercises: Sequence[Exercise], n: int = 4) -> list[list[Claim]]:
-    """Return for each exercise n whole answers, the most probable first: each begins with another of the n most
-    probable first tokens and continues greedily. No two share their first token; the empty answer is among them where
-    the model would end the line at once. `greedy` picks the one that the model writes.
+    """Return for each exercise n whole answers, the most probable first: each begins with a different one of the n most
+    probable first tokens and continues greedily. The empty answer is among them if the model would end the line at
+    once. `greedy` picks the one that the model writes.
     """
     most, ends = max(1, model.config.n_context - LONGEST - 1), _ends(tokenizer)
     rows = [tokenizer.prompt(exercise.prompt, most).token_ids for exercise in exercises]
@@ -79,8 +79,7 @@ def leading(model: Transformer, tokenizer: Tokenizer, exercises: Sequence[Exerci
 
 
 def greedy(answers: Sequence[Claim]) -> Claim:
-    """Of the answers of `leading`, the one that greedy decoding writes: as a whole it is not always the most probable.
-    """
+    """The answer of `leading` that greedy decoding writes: as a whole it is not always the most probable."""
     return max(answers, key=lambda claim: claim.log_probs[0])
 
 
@@ -93,8 +92,8 @@ def _ends(tokenizer: Tokenizer) -> tuple[torch.Tensor, torch.Tensor]:
 def _written(model: Transformer, ends: tuple[torch.Tensor, torch.Tensor], rows: Sequence[tuple[int, ...]],
              begun: bool = False) -> list[tuple[tuple[int, ...], tuple[float, ...]]]:
     """Continue each row greedily to the end of its line. Return the new tokens of each row, and their ln p followed by
-    that of the end of the last word (of an empty answer: of the line). begun: the rows already end with an answer's
-    first token.
+    the ln p of the end of the last word (for an empty answer, of the line). begun: the rows already end with an
+    answer's first token.
 
     All rows advance by one token a step: while the longer ones are still read, the shorter ones are answered.
     """
@@ -104,7 +103,7 @@ def _written(model: Transformer, ends: tuple[torch.Tensor, torch.Tensor], rows: 
     while texts:
         scores, kept = log_probs_of(next_logits(model, [text[:n_read] for text in texts.values()], cache)), []
         for place, (i, best) in enumerate(zip(list(texts), scores.argmax(-1).tolist())):
-            step = n_read - len(rows[i])            # of the answer; below 0 in a row that is still read
+            step = n_read - len(rows[i])            # step of the answer; below 0 in a row that is still read
             if step >= 0 and (of_line[best] or step == LONGEST):
                 log_probs[i].append(float(scores[place][of_word if step or begun else of_line].logsumexp(-1)))
                 written[i] = texts.pop(i)[len(rows[i]):]

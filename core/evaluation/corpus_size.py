@@ -1,5 +1,5 @@
-"""How small the training text of a bundled model can be made without loss: `python -m core.evaluation.corpus_size
-CORPUS` measures the texts of `stories` once more (some minutes) and keeps the result in assets/teaching/.
+"""The size of a bundled model's training text after lossless compression: `python -m core.evaluation.corpus_size
+CORPUS` measures the texts of `stories` again (some minutes) and keeps the result in assets/teaching/.
 """
 import json
 import lzma
@@ -11,7 +11,7 @@ from core.files import ASSETS, read_json
 from core.training import corpus
 from core.training.recipes import STORIES_TEXTS, stories_tokenizer
 
-MODEL = "stories"         # whose texts they are
+MODEL = "stories"         # the model trained on these texts
 FILE = ASSETS / "teaching" / "corpus_size.json"
 
 
@@ -31,7 +31,7 @@ def measure(folder: Path, names: list[str]) -> CorpusSize:
     tokens = sum(len(ids) for documents in texts.values()
                  for ids in corpus.tokenize(documents, stories_tokenizer()).documents)
     whole = "\n".join(document for documents in texts.values() for document in documents).encode()
-    filters = [{"id": lzma.FILTER_LZMA2, "preset": 9, "dict_size": 1 << 26}]     # a window over all of it
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": 9, "dict_size": 1 << 26}]     # a window over the whole text
     return CorpusSize(len(names), len(whole), tokens, len(lzma.compress(whole, format=lzma.FORMAT_XZ, filters=filters)))
 
 

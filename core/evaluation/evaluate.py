@@ -62,7 +62,7 @@ class Corpus:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The results. Without a corpus, `losses`, `lengths` and `verbatim` are empty, and the calibration is that on
+    """The results. Without a corpus, `losses`, `lengths` and `verbatim` are empty, and the calibration is measured on
     teaching text.
     """
 
@@ -85,7 +85,7 @@ class Evaluation:
 def evaluate(model: Transformer, tokenizer: Tokenizer, texts: Corpus | None = None, sizes: Sizes = Sizes(),
              say: Callable[[str], None] = lambda name: None) -> Evaluation:
     """Take all measures, within minutes; with `texts` also the losses, the longest verbatim runs and the distinctness
-    of real stories beside that of the samples.
+    of real stories beside the samples' distinctness.
 
     `say` is called with the name of each measure before it begins. Raises ValueError for a bidirectional model.
     """

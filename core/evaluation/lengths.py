@@ -33,7 +33,7 @@ def save(folder: Path, stretches: Sequence[Stretch]) -> None:
 
 
 def bundled(name: str) -> tuple[Stretch, ...]:
-    """Return the stretches measured of a bundled model; none if it was not measured.
+    """Return the measured stretches of a bundled model; none if it was not measured.
 
     Raises CheckpointError for a file that cannot be read.
     """

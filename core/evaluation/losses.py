@@ -22,8 +22,8 @@ from core.training.loss import HeldOutLoss, held_out_logits, held_out_loss
 
 @dataclass(frozen=True)
 class TextScore:
-    """One held-out text under the model, the trigram model and the compressors (bits per byte), which know nothing but
-    the text itself.
+    """One held-out text under the model, the trigram model and the compressors (bits per byte), which know only the
+    text itself.
     """
 
     text: str
@@ -49,8 +49,8 @@ def text_scores(model: Transformer, tokenizer: Tokenizer, training: corpus.Sourc
 def compressed_bits_per_byte(texts: Sequence[str]) -> tuple[float, float]:
     """Return the bits per byte of the texts that gzip -9 and lzma need.
 
-    A line break ends each text and does not count as one of its bytes: the models have to predict where a text ends
-    too.
+    A line break ends each text and does not count as one of its bytes: the models also have to predict where a text
+    ends.
     """
     data, n_bytes = "".join(f"{text}\n" for text in texts).encode(), sum(len(text.encode()) for text in texts)
     return 8 * len(gzip.compress(data, 9, mtime=0)) / n_bytes, 8 * len(lzma.compress(data, preset=9)) / n_bytes
@@ -78,8 +78,8 @@ def scored_predictions(model: Transformer,
 
 def unigram_predictions(documents: Sequence[np.ndarray],
                         end_of_text: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The same of a reader that gives every token its share of all tokens of these documents, the closing end of text
-    included, whatever stands before it: the best that one can do without reading.
+    """The same for a reader that gives every token its share of all tokens of these documents, the closing end of text
+    included, whatever precedes it: the best possible without reading.
     """
     targets = np.concatenate([np.append(ids, end_of_text) for ids in documents]).astype(np.int64)
     counts = np.bincount(targets)

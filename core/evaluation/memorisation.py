@@ -28,7 +28,7 @@ class Recitation:
     @property
     def n_recited(self) -> int:
         """The number of tokens that greedy generation writes before its first mistake: until then the text before is
-        the true one.
+        the true text.
         """
         return next((i for i, (a, b) in enumerate(zip(self.token_ids, self.predicted)) if a != b), len(self.token_ids))
 
@@ -79,10 +79,10 @@ def longest_runs(texts: Sequence[Sequence[int]], documents: Sequence[np.ndarray]
     Exact; takes seconds for 10 million tokens.
 
     The algorithm numbers the different stretches of L tokens in the texts. It then compares each place of a document
-    that matched a stretch of L tokens with those of L + 1 tokens, all places at once, until no place is left.
+    that matched a stretch of L tokens with the stretches of L + 1 tokens, all places at once, until no place is left.
     """
     lengths = [len(text) for text in texts]
-    # two different numbers that are no token
+    # two different numbers that are not tokens
     text_end = 1 + max((int(max(ids)) for ids in (*texts, *documents) if len(ids)), default=0)
     document_end = text_end + 1
     tokens = np.concatenate([np.append(np.asarray(text, dtype=np.int64), text_end) for text in texts])
@@ -100,8 +100,8 @@ def longest_runs(texts: Sequence[Sequence[int]], documents: Sequence[np.ndarray]
 
 @dataclass(frozen=True)
 class Verbatim:
-    """The length of the longest run from the training text in each text of the kind `of`, in tokens and in words, of
-    which the first and the last may be cut.
+    """The length of the longest run from the training text in each text of the kind `of`, in tokens and in words (the
+    first and the last word may be cut).
     """
 
     of: str

@@ -22,7 +22,7 @@ class NgramCounts:
     counts: np.ndarray              # (G,) float64
     contexts: np.ndarray            # (C,) int64, sorted
     totals: np.ndarray              # (C,) float64, sum of the counts of the context's n-grams
-    followers: np.ndarray           # (C,) float64, number of different ones
+    followers: np.ndarray           # (C,) float64, number of different n-grams with it
     discount: float                 # D, taken off every count
 
     @classmethod
@@ -39,7 +39,7 @@ class NgramCounts:
 
     def probability(self, keys: np.ndarray, shorter: np.ndarray, vocab_size: int) -> np.ndarray:
         """(M,) max(count − D, 0) / total + D · followers / total · shorter, with the probabilities `shorter` (M,) of
-        the shorter n-grams; `shorter` alone where the context never occurred.
+        the shorter n-grams; `shorter` alone if the context never occurred.
         """
         count = _look_up(self.keys, self.counts, keys)
         total = _look_up(self.contexts, self.totals, keys // vocab_size)
@@ -68,7 +68,9 @@ class TrigramModel:
             keys, counts = np.unique(keys % modulus, return_counts=True)    # number of different tokens before it
 
     def _trigrams(self, document: np.ndarray) -> np.ndarray:
-        """Keys of the trigrams of the document, with two end-of-text tokens before it and one, a target too, after."""
+        """Keys of the trigrams of the document, with two end-of-text tokens before it and one after, which is also a
+        target.
+        """
         end = [self.end_of_text]
         ids = np.concatenate([end, end, document, end]).astype(np.int64)
         return (ids[:-2] * self.vocab_size + ids[1:-1]) * self.vocab_size + ids[2:]
@@ -88,6 +90,6 @@ class TrigramModel:
 
 
 def _look_up(keys: np.ndarray, values: np.ndarray, queries: np.ndarray) -> np.ndarray:
-    """(M,) the value of each query, 0 where it is not among the sorted keys."""
+    """(M,) the value of each query, 0 if it is not among the sorted keys."""
     places = np.minimum(np.searchsorted(keys, queries), len(keys) - 1)
     return np.where(keys[places] == queries, values[places], 0.0)

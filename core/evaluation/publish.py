@@ -30,8 +30,7 @@ def training_facts(history: Sequence[dict], n_parameters: int) -> dict[str, str]
 
 
 def template(name: str) -> str:
-    """The template of the model's card: that of its name or of its family, the part of the name before the first
-    hyphen.
+    """The template of the model's card, by its name or by its family, the part of the name before the first hyphen.
 
     Raises OSError if there is neither.
     """

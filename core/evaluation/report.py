@@ -110,7 +110,7 @@ def sample_text(sample: Sample) -> str:
 
 
 def _memory_rows(recitations: Sequence[Recitation]) -> list[tuple]:
-    """For each number of repeats the means over the passages and over their twins of the same names, which are not in
+    """The means, for each number of repeats, over the passages and over their twins of the same names, which are not in
     the training text.
     """
     twins = {r.passage.name: r for r in recitations if not r.passage.repeats}

@@ -34,7 +34,7 @@ def openings() -> tuple[str, ...]:
 def samples(model: Transformer, tokenizer: Tokenizer, prompts: Sequence[str], n: int, n_tokens: int,
             seed: int = 0) -> Iterator[Sample]:
     """Yield n samples of at most n_tokens tokens at temperature 0.8 and top-p 0.95, for each prompt in turn, again and
-    again; fewer tokens where the model ends its text. They come in any order, about 0.3 seconds each.
+    again; fewer tokens if the model ends its text. They come in any order, about 0.3 seconds each.
     """
     texts = [prompts[i % len(prompts)] for i in range(n)]
     token_ids = [tokenizer.prompt(text, model.config.n_context).token_ids for text in texts]
@@ -46,7 +46,7 @@ def samples(model: Transformer, tokenizer: Tokenizer, prompts: Sequence[str], n:
 def document_continuations(model: Transformer, documents: Sequence[np.ndarray], n: int, beginning: int,
                            n_tokens: int, seed: int = 0) -> Iterator[tuple[int, ...]]:
     """Yield the model's continuations of the first `beginning` tokens of n random documents (token ids) longer than
-    that, or of all if there are fewer, sampled like `samples`.
+    that, or of all such documents if there are fewer, sampled like `samples`.
     """
     long_enough = [document for document in documents if len(document) > beginning]
     chosen = random.Random(seed).sample(long_enough, min(n, len(long_enough)))

@@ -1,5 +1,5 @@
 """Scores of the models of one skill: `blanks`, which fills in hidden tokens, `induction`, which continues repetitions,
-`translator`, and `restaurants`, which says the rows of a table.
+`translator`, and `restaurants`, which puts the rows of a table into sentences.
 """
 from collections.abc import Sequence
 from pathlib import Path
@@ -105,4 +105,4 @@ def restaurants_scores(model: Transformer, tokenizer: Tokenizer, corpus: Path | 
 # the measures of each model of one skill: (model, tokenizer, corpus) -> the sections of its card
 SKILLS = {"blanks": blanks_scores, "induction": induction_scores, "translator": translator_scores,
           "restaurants": restaurants_scores}
-WITHOUT_TEXT = "induction", "translator", "restaurants"      # whose cards need no text of others
+WITHOUT_TEXT = "induction", "translator", "restaurants"      # their cards need no other text
