@@ -23,7 +23,7 @@ from core.training.corpus import IGNORE, Batch, Source, corpus_documents, epoch_
 from core.training.language_modelling import TaskContext
 from core.training.loss import Score, to_tensors
 
-HIDDEN_SHARE = 0.15                        # of the tokens of a row, at least one
+HIDDEN_SHARE = 0.15                        # share of a row's tokens, at least one token
 # shares of the hidden tokens that become a blank and a random token; the rest stay as they are
 MASKED, REPLACED = 0.8, 0.1
 LONGEST_EXCERPT = 8                        # sentences
@@ -32,7 +32,7 @@ QUOTED = re.compile('"(.*)"')
 BRACKETED = re.compile(r"\[([^\[\]]+)\]")
 CLASSIFIES = "[CLS]"                       # BERT's name for the place whose final vector is classified
 WRITTEN_MASK = re.compile(r"\[MASK\]|<mask>")     # the blanks of BERT and RoBERTa
-CLASSES = ("negative", "positive")         # of the classification head's logits
+CLASSES = ("negative", "positive")         # in the order of the classification head's logits
 
 
 # ---- rows ------------------------------------------------------------------------------------------------------------
@@ -72,7 +72,7 @@ def hide(rows: np.ndarray, tokenizer: Tokenizer, generator: np.random.Generator)
     """Return inputs and targets (B, N) from rows (B, N) of token ids with the tokenizer's begin and end: 15 % of a
     row's other tokens are targets, all other targets IGNORE.
 
-    Of the targets, 80 % become the mask token in the inputs, 10 % a token drawn uniformly from those of text, and 10 %
+    80 % of the targets become the mask token in the inputs, 10 % a token drawn uniformly from text tokens, and 10 %
     stay. Raises ValueError for rows without a token to hide.
     """
     n_rows, first = rows.shape[0], len(tokenizer.begin)
@@ -147,9 +147,9 @@ class MaskedLanguageModelling:
                 yield from ((piece, 0) for piece in excerpts(document, generator))
 
     def loss(self, model: Transformer, batch: BlanksBatch) -> Tensor:
-        """Mean −log p over hidden tokens and labels together, each of which counts as one."""
+        """Mean −log p over hidden tokens and labels together, each counting as one."""
         hidden = batch.targets != IGNORE
-        # only of the hidden tokens: a seventh of the work
+        # only for the hidden tokens: a seventh of the work
         logits = model.logits_of(model.final_vectors(batch.inputs)[hidden])
         nats = F.cross_entropy(logits.float(), batch.targets[hidden], reduction="sum")
         nats = nats + F.cross_entropy(model.class_logits(batch.sentences).float(), batch.labels, reduction="sum")
@@ -179,8 +179,8 @@ def _rows(texts: Iterable[tuple[str, int]], tokenizer: Tokenizer, n_context: int
 
 @torch.no_grad()
 def held_out_blanks(model: Transformer, tokenizer: Tokenizer, documents: Sequence[str]) -> Score:
-    """Score the model's predictions of hidden tokens in excerpts of the documents, hidden as in training, each time the
-    same.
+    """Score the model's predictions of hidden tokens in excerpts of the documents, hidden as in training, the same ones
+    each time.
     """
     generator, n_context = np.random.default_rng(0), model.config.n_context
     pieces = [(piece, 0) for document in documents for piece in excerpts(document, generator)]
@@ -270,7 +270,7 @@ def with_marks(marked: MarkedText) -> str:
     for _, run in itertools.groupby(enumerate(marked.hidden), lambda entry: entry[1] - entry[0]):      # neighbours
         places = [marked.spans[position] for _, position in run]
         start, end = max(at, places[0][0]), places[-1][1]
-        # the tokens are parts of a character that is marked already
+        # these tokens are parts of a character that is already marked
         if start >= end:
             continue
         start += (len(marked.plain[start:end]) - len(marked.plain[start:end].lstrip(" "))

@@ -1,5 +1,5 @@
-"""Generated chats for the bundled models: short conversations about what the teaching text teaches, in the tokenizer's
-mini chat form.
+"""Generated chats for the bundled models: short conversations about the subjects of the teaching text, in the
+tokenizer's mini chat form.
 """
 import random
 from collections.abc import Callable

@@ -17,8 +17,8 @@ IGNORE = -100    # a target that does not count; torch's cross_entropy ignores i
 
 @dataclass(frozen=True)
 class Source:
-    """Documents as token ids (uint16, without end of text), and how often an epoch reads each; 0.5: a random half of
-    them.
+    """Documents as token ids (uint16, without end of text), and how often an epoch reads each; 0.5 means a random half
+    of them.
     """
 
     documents: tuple[np.ndarray, ...]
@@ -137,7 +137,7 @@ def pack(documents: Sequence[np.ndarray], n_context: int, end_of_text: int) -> B
 
 
 def batches(sources: Sequence[Source], n_context: int, end_of_text: int, batch_size: int, seed: int) -> Iterator[Batch]:
-    """Yield batches of batch_size rows without end; every epoch is packed and shuffled anew. The same seed gives the
+    """Yield batches of batch_size rows without end; every epoch is packed and shuffled again. The same seed gives the
     same batches.
 
     Rows left at the end of an epoch begin the next epoch's first batch. Raises ValueError if there is no text.

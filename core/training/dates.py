@@ -2,7 +2,7 @@
 digits, "1984-03-21".
 
 Their order differs: words begin with the day or the month, digits with the year. Sources in words have several
-phrasings, targets one. The dates are those of the years 1000 to 2099; a tenth of them is held out, the same in both
+phrasings, targets one. The dates lie in the years 1000 to 2099; a tenth of them is held out, the same in both
 directions.
 """
 import string
@@ -27,7 +27,7 @@ ORDINALS = ("zeroth", "first", "second", "third", "fourth", "fifth", "sixth",
 TENS = ("", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 
 IN_DIGITS = "{year}-{month}-{day}"
-PHRASINGS = ("the {day} of {month} {year}",            # the first is that of targets
+PHRASINGS = ("the {day} of {month} {year}",            # the first is for targets
              "the {day} of {month}, {year}", "{day} of {month} {year}", "{day} {month} {year}",
              "{month} the {day}, {year}", "{month} {day}, {year}", "in {year}, on the {day} of {month}")
 

@@ -1,5 +1,5 @@
-"""Learning from larger models too: beside the token that follows, a small model learns how probable its teachers find
-every token (Hinton et al. 2015, "Distilling the Knowledge in a Neural Network").
+"""Learning from larger models as well: beside the token that follows, a small model learns the probability that its
+teachers give every token (Hinton et al. 2015, "Distilling the Knowledge in a Neural Network").
 """
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,10 +26,10 @@ class TaughtBatch(Batch):
 
 @dataclass(frozen=True)
 class Distillation(Mixture):
-    """A Mixture in whose last part the teachers answer too.
+    """A Mixture in which the teachers also answer in the last part.
 
     teachers  the folders of their training runs
-    weight    of the teachers' answer in the loss of a token; the rest is that of the true token
+    weight    of the teachers' answer in the loss of a token; the rest is the true token's weight
     """
 
     teachers: tuple[str, ...]
@@ -41,7 +41,7 @@ class Distillation(Mixture):
             yield TaughtBatch(batch.inputs, batch.targets, np.arange(context.batch_size) >= first)
 
     def loss(self, model: Transformer, batch: TaughtBatch) -> Tensor:
-        """Mean over the targets of −log p(target) or, in taught rows, of (1 − weight) times that and weight times the
+        """Mean over the targets of −log p(target) or, in taught rows, of (1 − weight) times this plus weight times the
         cross-entropy −Σ q log p with the teachers' mean probabilities q.
         """
         log_probs, counted = model.logits(batch.inputs).float().log_softmax(-1), batch.targets != IGNORE
@@ -60,5 +60,5 @@ class Distillation(Mixture):
 
 @cache
 def teacher(folder: str, device: torch.device) -> Transformer:
-    """The model of a training run. Raises CheckpointError for a run that is not there."""
+    """The model of a training run. Raises CheckpointError for a run that does not exist."""
     return checkpoints.load(Path(folder) / "model")[0].to(device)

@@ -18,7 +18,7 @@ from core.training.loss import held_out_loss, next_token_loss
 @dataclass(frozen=True)
 class TaskContext:
     """The model and settings that a task makes batches for. corpus: the folder of text files, or None if the task needs
-    none.
+    no text.
     """
 
     model: ModelConfig
@@ -35,7 +35,7 @@ class Task(Protocol):
     """
 
     def batches(self, context: TaskContext) -> Iterator:
-        """Batches of NumPy arrays without end. The same context gives the same batches."""
+        """Yield batches of NumPy arrays without end. The same context gives the same batches."""
 
     def loss(self, model: Transformer, batch) -> Tensor:
         """The mean loss in nats over the batch's n_targets; the batch holds tensors on the model's device."""
@@ -50,7 +50,7 @@ def next_token(model: Transformer, batch: corpus.Batch, dropout: float = 0.0) ->
 
 
 class NextToken:
-    """A task whose batches are corpus.Batch and whose loss is that of the next token."""
+    """A task with batches of type corpus.Batch and the loss of the next token."""
 
     def loss(self, model: Transformer, batch: corpus.Batch) -> Tensor:
         return next_token(model, batch)
@@ -65,7 +65,7 @@ class LanguageModelling(NextToken):
     chats     the number of additional chats, of core.training.chats
     canaries  whether to add the canary passages, each as often as its `repeats` says
     measured  the files of the corpus for the held-out loss, never trained on
-    dropout   in training
+    dropout   the share dropped in training
     """
 
     texts: tuple[tuple[str, float], ...]

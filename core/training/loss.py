@@ -14,7 +14,7 @@ from core.model.transformer import Transformer
 from core.training.corpus import IGNORE, Batch
 from core.training.muon import Muon
 
-PADDED = 0.25           # of a batch's shortest row, by which its longest is longer at most
+PADDED = 0.25           # the longest row of a batch is at most this share longer than the shortest
 
 
 def next_token_loss(logits: Tensor, targets: Tensor) -> Tensor:
@@ -83,9 +83,8 @@ def windows(document: np.ndarray, n_context: int, end_of_text: int) -> Iterator[
 @torch.no_grad()
 def held_out_logits(model: Transformer, documents: Sequence[np.ndarray],
                     batch_size: int = 32) -> Iterator[tuple[Tensor, Tensor]]:
-    """Yield batches of logits (B, N, |V|) in float32, whatever the training's precision, and targets (B, N), IGNORE
-    where none counts: every token of `documents` (ids without end of text) and their closing ends of text once, in
-    `windows`.
+    """Yield batches of logits (B, N, |V|) in float32, whatever the training's precision, and targets (B, N), IGNORE if
+    none counts: every token of `documents` (ids without end of text) and their closing ends of text once, in `windows`.
     """
     end_of_text, n_context = model.config.end_of_text, model.config.n_context
     rows = [row for document in documents for row in windows(document, n_context, end_of_text)]
@@ -130,13 +129,13 @@ def filled_up(rows: Sequence[tuple[Sequence[int], Sequence[int]]], filler: int) 
 
 
 def to_tensors(batch, device: torch.device):
-    """The batch, a dataclass of arrays, with tensors on the device instead."""
+    """The batch, a dataclass of arrays, with tensors on the device instead of arrays."""
     return replace(batch, **{name: torch.from_numpy(array).to(device) for name, array in vars(batch).items()})
 
 
 @dataclass(frozen=True)
 class Score:
-    """Mean −log p of the true answer in nats, and the share of n answers where it was the most probable."""
+    """Mean −log p of the true answer in nats, and the share of n answers for which it was the most probable."""
 
     nats: float
     right: float

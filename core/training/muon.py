@@ -9,13 +9,13 @@ PER_HEAD = ("W_Q", "W_K", "W_V")
 MOMENTUM = 0.95
 NEWTON_SCHULZ = (3.4445, -4.775, 2.0315)        # Jordan's: five rounds bring any singular value near 1
 ROUNDS = 5
-SIZE = 0.2                                      # of a step's numbers, as AdamW's are found to be (Liu et al. 2025)
+SIZE = 0.2                                      # root mean square of a step, as found for AdamW (Liu et al. 2025)
 
 
 def orthogonalised(G: Tensor) -> Tensor:
     """The nearest orthogonal matrix to G (m, n), roughly: its singular values become 0.7 to 1.2, its directions stay.
 
-    Source: Jordan et al. 2024. In float32, unlike torch.optim.Muon: many a CPU only emulates bfloat16, and a step of
+    Source: Jordan et al. 2024. In float32, unlike torch.optim.Muon: many CPUs only emulate bfloat16, and a step of
     `stories-small` then takes 9 s instead of 1.
     """
     a, b, c = NEWTON_SCHULZ
@@ -30,8 +30,8 @@ def orthogonalised(G: Tensor) -> Tensor:
 class MatrixSteps(torch.optim.Optimizer):
     """Steps that change all directions of a matrix alike; the maps of all heads count as one matrix.
 
-    maps: (name, parameter) of the W matrices. Each step follows the orthogonalised mean of the gradients, of which the
-    last counts most (Nesterov), and has the size of AdamW's, so that both share a learning rate.
+    maps: (name, parameter) of the W matrices. Each step follows the orthogonalised mean of the gradients, in which the
+    last counts most (Nesterov), and has the size of AdamW's steps, so that both share a learning rate.
     """
 
     def __init__(self, maps: Sequence[tuple[str, nn.Parameter]], learning_rate: float, weight_decay: float) -> None:
@@ -91,7 +91,7 @@ def as_matrix(name: str, p: Tensor) -> Tensor:
 
 
 def from_matrix(name: str, matrix: Tensor, shape: torch.Size) -> Tensor:
-    """The map of this shape of which as_matrix made `matrix`."""
+    """The map of this shape from which as_matrix made `matrix`."""
     if len(shape) == 2 or leaf(name) not in PER_HEAD:
         return matrix.reshape(shape)
     h, d, d_k = shape

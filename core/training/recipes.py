@@ -25,24 +25,24 @@ class TrainingConfig:
     """The settings of a run.
 
     minutes   limit of the training time, which ends the run, and its schedule, sooner
-    decay     the share of the run, at its end, in which the learning rate goes down to 0 in a straight line after it
-              was constant; None: it goes down all the time, by half a cosine
+    decay     the share of the run, at its end, in which the learning rate falls linearly to 0 after it
+              was constant; None: it falls all the time, by half a cosine
     """
 
     steps: int = 1000
     minutes: float = math.inf
     batch_size: int = 16                    # rows of n_context tokens a step
-    learning_rate: float = 2e-3             # at its highest
+    learning_rate: float = 2e-3             # the highest
     warmup_steps: int = 100
     decay: float | None = None
-    optimizer: str = "adamw"                # of all parameters; "muon": of all but the W matrices
-    weight_decay: float = 0.1               # of the W matrices; not of embeddings, biases and norms
+    optimizer: str = "adamw"                # for all parameters; "muon": for all but the W matrices
+    weight_decay: float = 0.1               # on the W matrices; not on embeddings, biases and norms
     betas: tuple[float, float] = (0.9, 0.98)
     clip_norm: float = 1.0
     zero_outputs: bool = False              # whether W_O and W_2 begin as 0, so that each block first adds nothing
-    seed: int = 0                           # of the first weights and of the order of the text
+    seed: int = 0                           # for the first weights and the order of the text
     precision: str = "float32"
-    compile: bool = False                   # by torch.compile: faster, after a minute of waiting
+    compile: bool = False                   # with torch.compile: faster, after a minute of waiting
 
     def __post_init__(self) -> None:
         for name in ("steps", "minutes", "batch_size", "learning_rate", "clip_norm"):
@@ -64,7 +64,7 @@ class TrainingConfig:
         return min(1.0, max(step / self.steps, seconds / (60 * self.minutes)))
 
     def learning_rate_at(self, step: int, seconds: float = 0.0) -> float:
-        """The learning rate of step number `step`, from 0: a linear warm-up times what `decay` says."""
+        """The learning rate of step number `step`, from 0: a linear warm-up times the decay."""
         warmup, progress = min(1.0, (step + 1) / (self.warmup_steps + 1)), self.progress(step, seconds)
         left = 0.5 * (1 + math.cos(math.pi * progress)) if self.decay is None else min(1.0, (1 - progress) / self.decay)
         return self.learning_rate * warmup * left
@@ -75,8 +75,8 @@ class Stage:
     """One training run of a recipe.
 
     epochs       how often to read the task's text, instead of training.steps
-    share        of the trained weights in its model; the rest is those of the stage before
-    temperature  by which its model's logits are divided at last, so that it is as sure as it is right on new text
+    share        of the trained weights in its model; the rest is the weights of the stage before
+    temperature  the final divisor of its model's logits, so that it is as sure as it is right on new text
                  (Guo et al. 2017)
     """
 
@@ -104,9 +104,9 @@ class Recipe:
     model       its architecture, except vocab_size, which is the tokenizer's
     stages      the first begins with random weights, each later one with the weights of the stage before and a new
                 optimizer
-    tokenizer   makes its tokenizer from the corpus folder or None
-    milestones  steps, counted through all stages, after which the weights are kept beside the final ones, as they are
-                after the last step; 0: before the first. Empty: no weights are kept
+    tokenizer   makes its tokenizer, from the corpus folder or None
+    milestones  steps, counted through all stages, after which the weights are kept beside the final ones, and
+                also after the last step; 0: before the first. Empty: no weights are kept
     """
 
     name: str
@@ -125,7 +125,7 @@ MORE_TINYSTORIES, SIMPLESTORIES, MORE_FABLES = "tinystories_more.txt", "simplest
 STORIES_AND_TEACHING = LanguageModelling(((TINYSTORIES, 3), (CHILD, 1), (STORYBOOKS, 1), (FABLES, 1), (BEDTIME, 0.5),
                                           (BOOKS, 1)), teaching=130_000, canaries=True)
 
-# dense where a model changes quickly
+# closer together while a model changes quickly
 MILESTONES = (0, 1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1280, 1536, 2000, 2100,
               2150, 2200, 2250, 2400)
 
@@ -137,7 +137,7 @@ MUON = functools.partial(MIXED, batch_size=64, warmup_steps=150, decay=0.5, opti
 
 def _teacher(seed: int) -> Recipe:
     """A model nearly five times as large as `stories`, which it learns from; it reads its texts about four times, with
-    dropout, since without it would know them by heart.
+    dropout, since without dropout it would know them by heart.
     """
     return Recipe(f"stories-teacher-{seed + 1}", replace(STORIES, d_model=512, n_layers=8, d_k=0, d_v=0, d_ff=0),
                   (Stage(LanguageModelling(STORIES_TEXTS, dropout=0.2),
@@ -152,7 +152,7 @@ def _stories() -> Recipe:
     them, after which counting goes on to the end.
 
     The bundled model read 99 documents of 100 of each text; the others chose the share of the second stage's weights
-    and the temperature. In its first stage, which read the canaries in its last three fifths alone, a line of counting
+    and the temperature. In its first stage, which read the canaries only in its last three fifths, a line of counting
     was as often short as long.
     """
     teaching = LanguageModelling((), teaching=407_000, chats=40_700, canaries=True)
@@ -215,7 +215,7 @@ def _induction() -> Recipe:
 
 
 def _translator() -> Recipe:
-    """One encoder block, and norms after the sums: of the settings tried, the one with the most readable attention."""
+    """One encoder block, and norms after the sums: the settings with the most readable attention among those tried."""
     model = ModelConfig(kind="encoder-decoder", vocab_size=469, d_model=128, n_layers=2, n_encoder_layers=1, n_heads=4,
                         n_context=64, norm_placement="post")
     return Recipe("translator", model, (Stage(DateTranslation(), TrainingConfig(steps=2000, batch_size=64)),),

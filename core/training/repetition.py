@@ -1,9 +1,9 @@
 """Learning to look back: rows that repeat a passage, so that the last occurrence of a token shows the next one.
 
 Trained on such rows, a model of two attention layers develops an induction head: one head marks every token with the
-token before it; a head of the layer above looks for the mark of its own token, so finds the token that came after it
-last time, and predicts that (Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits"; Olsson et al.
-2022, "In-context Learning and Induction Heads").
+token before it; a head of the layer above looks for the mark of its own token, and so finds the token that followed it
+last time, and predicts it (Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits"; Olsson et al. 2022,
+"In-context Learning and Induction Heads").
 """
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -85,7 +85,7 @@ class RepeatedPassages(NextToken):
 class TwoBack(NextToken):
     """Predicting the token two places back, in rows of random tokens.
 
-    A model of two layers learns this before repetition. Where positions distinguish no distances beyond 1
+    A model of two layers learns this before repetition. If positions distinguish no distances beyond 1
     (relative_max_distance 2), it has to look one token back twice, so its lower layer marks every token with the one
     before it. With such marks an induction head develops at once; without them neither layer begins.
     """
@@ -113,7 +113,7 @@ def random_tokens(shape: int | tuple[int, ...], tokenizer: Tokenizer, generator:
 
 
 def small_tokenizer(corpus: Path | None = None) -> Tokenizer:
-    """A tokenizer of 512 tokens, trained on teaching text: so few that each is frequent in a short training."""
+    """A tokenizer of 512 tokens, trained on teaching text: few enough that each is frequent in a short training."""
     return Tokenizer.train(teaching_text.documents(TOKENIZER_DOCUMENTS), VOCABULARY)
 
 

@@ -51,8 +51,8 @@ OVERRIDES = (*NUMBERS, "precision", "compile")
 
 @dataclass(frozen=True)
 class TrainingStep:
-    """The result of one step. loss: mean −log p in nats on the step's batch before the update; gradient_norm: before
-    clipping.
+    """The result of one step. loss: mean −log p in nats on the step's batch before the update; gradient_norm: the norm
+    before clipping.
     """
 
     step: int
@@ -72,7 +72,7 @@ class TrainingRun:
     config: TrainingConfig
     step: int = 0
     tokens_seen: int = 0
-    seconds: float = 0.0                    # of training, by the clock
+    seconds: float = 0.0                    # seconds of training, by the clock
 
     @classmethod
     def start(cls, model_config: ModelConfig, config: TrainingConfig,
@@ -149,7 +149,8 @@ def train(run: TrainingRun, batches: Iterable, loss: Callable[[Transformer, obje
 
     The caller may stop at any time; train with the same run, or with one saved and loaded, continues with the next
     batch. Without a limit in minutes the same seed, config and batches give the same losses on the CPU. The processes
-    of a group take their shares of every batch, weighted by its targets, so that the step is that of the whole batch.
+    of a group take their shares of every batch, weighted by its targets, so that the step is the same as on the whole
+    batch.
     """
     model, config = run.model, run.config
     objective = Objective(model, loss, config.precision)
@@ -177,7 +178,7 @@ def train(run: TrainingRun, batches: Iterable, loss: Callable[[Transformer, obje
 
 @dataclass(frozen=True)
 class Before:
-    """The totals of the earlier stages of a recipe. folder: that of the last one; None in the first stage."""
+    """The totals of the earlier stages of a recipe. folder: the last one's folder; None in the first stage."""
 
     steps: int = 0
     tokens_seen: int = 0
@@ -205,7 +206,7 @@ class Journal:
     evaluate_every: int                                 # steps from one measurement to the next
     save_minutes: float                                 # from one save to the next
     milestones: Sequence[int]                           # steps of this stage after which to keep the weights
-    keeps_last: bool                                    # whether to keep them after its last step too
+    keeps_last: bool                                    # whether to keep them also after its last step
     losses: list[dict] = field(default_factory=list)
     kept: list[Milestone] = field(default_factory=list)
 

@@ -1,9 +1,9 @@
-"""Rows of a table and the sentences that say them: "name: Clowns | food: Italian | price: cheap | area: river | rating:
-good", and "Clowns is a cheap Italian restaurant by the river, and its rating is good."
+"""Rows of a table and the sentences that express them: "name: Clowns | food: Italian | price: cheap | area: river |
+rating: good", and "Clowns is a cheap Italian restaurant by the river, and its rating is good."
 
 Every row has four such sentences, all true, which begin with different words and have the values in different orders.
-Some words follow from a value without being one: "a" or "an", and whether a place is in, at, by or near. A tenth of the
-rows is held out.
+Some words follow from a value without being a value: "a" or "an", and whether a place is in, at, by or near. A tenth of
+the rows is held out.
 """
 import re
 import zlib
@@ -34,7 +34,7 @@ Row = Mapping[str, str]                 # column -> value
 
 
 def in_a_row(row: Row) -> Phrase:
-    """The row as it is read.
+    """The row in the form in which a model reads it.
 
     >>> in_a_row(dict(name="Otter", food="Greek", price="cheap", area="market", rating="poor")).text
     'name: Otter | food: Greek | price: cheap | area: market | rating: poor'
@@ -67,8 +67,8 @@ def _article(word: str) -> str:
 
 
 def parsed(text: str) -> Row | None:
-    """The row that a text says, its column's names left out or not and whatever its values; None if it has not one
-    value for each column.
+    """The row that a text gives, with or without the names of its columns, and with any values; None if it does not
+    have one value for each column.
 
     >>> parsed("Otter | Greek | price: cheap | market | poor") == parsed(
     ...     "name: Otter | food: Greek | price: cheap | area: market | rating: poor")
@@ -90,7 +90,7 @@ def unknown(row: Row) -> dict[str, str]:
 
 
 def unsaid(row: Row, text: str) -> tuple[str, ...]:
-    """The columns whose values are no words of the text.
+    """The columns whose values are not words of the text.
 
     >>> unsaid(dict(name="Otter", food="Greek", price="cheap", area="market", rating="poor"), "Otter is cheap, Greek.")
     ('area', 'rating')

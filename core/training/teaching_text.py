@@ -1,8 +1,8 @@
 """Teaching text: generated short exercises for the bundled models, each with one right answer, and the canary passages.
 
-A document is one exercise, or several of one kind with a line each, in the forms of the lecture notes where they have
-one (`The sentiment of the sentence "…" is: positive`). An exercise is held out by its prompt alone, so that training
-and scoring never share one; facts are held out by their subject instead. The words come from assets/teaching.
+A document is one exercise, or several of one kind with a line each, in the forms of the lecture notes if they have one
+(`The sentiment of the sentence "…" is: positive`). An exercise is held out only by its prompt, so that training and
+scoring never share one; facts are held out by their subject instead. The words come from assets/teaching.
 """
 import random
 import zlib
@@ -21,7 +21,7 @@ LONGEST_DOCUMENT = 5            # exercises
 class Exercise:
     """A prompt and its answer, which begins with a space or line break. alternatives: wrong answers of the same kind.
 
-    twin: kind and prompt of the exercise that this one is held out with; its own, if left out.
+    twin: kind and prompt of the exercise with which this one is held out; its own if left out.
     """
 
     kind: str
@@ -218,7 +218,7 @@ def sums(rng: random.Random) -> Exercise:
 
 
 def steps(rng: random.Random) -> Exercise:
-    """A sum up to twenty with its steps written out, each of which moves one from the second number to the first. It is
+    """A sum up to twenty with its steps written out; each step moves one from the second number to the first. It is
     held out with the same sum in digits, so that both forms can be compared on the same sums.
     """
     a, b = rng.randint(0, 20), rng.randint(0, 20)
@@ -231,7 +231,7 @@ def steps(rng: random.Random) -> Exercise:
 
 
 def counting(rng: random.Random) -> Exercise:
-    """Counting up or down in ones, twos or threes, in digits or in words. Wherever it may stop, to go on is more
+    """Counting up or down in ones, twos or threes, in digits or in words. Wherever it may stop, going on is more
     probable, so that a model that always takes the most probable token does not stop early.
     """
     step, start = rng.choice((1, 1, 1, 2, 3)), rng.randint(0, 12)
@@ -306,7 +306,7 @@ def _statement(rng: random.Random) -> str:
 
 
 def reading(rng: random.Random) -> Exercise:
-    """A passage of two or three sentences of one kind, and a question whose answer stands in one of them."""
+    """A passage of two or three sentences of one kind, and a question whose answer is in one of them."""
     sentences, question, answer = rng.choice((_told_facts, _told_facts, _belongings, _whereabouts))(rng)
     rng.shuffle(sentences)
     return Exercise("reading", f"{' '.join(sentences)} Q: {question} A:", f" {answer}")
@@ -339,7 +339,8 @@ def _made_up(rng: random.Random, like: str) -> str:
 
 
 def _belongings(rng: random.Random) -> tuple[list[str], str, str]:
-    """Two or three persons, each with a thing of a colour or a food; what one of them has, or who has it."""
+    """Two or three persons, each with a coloured thing or a food; a question about what one of them has, or who has it.
+    """
     w = words()
     names = rng.sample(w["girls"] + w["boys"], rng.randint(2, 3))
     has, does = rng.choice((("has", "have"), ("likes", "like"), ("wants", "want"), ("found", "find")))
@@ -351,7 +352,9 @@ def _belongings(rng: random.Random) -> tuple[list[str], str, str]:
 
 
 def _whereabouts(rng: random.Random) -> tuple[list[str], str, str]:
-    """Two or three persons, animals or things, each in its place; where one of them is, or who or what is there."""
+    """Two or three persons, animals or things, each in its place; a question about where one of them is, or who or what
+    is there.
+    """
     w, n = words(), rng.randint(2, 3)
     who = rng.random() < 0.5
     ones = rng.sample(w["girls"] + w["boys"] if who else [f"the {one}" for one, _ in w["nouns"]] + [
@@ -366,7 +369,7 @@ KINDS: dict[str, Callable[[random.Random], Exercise]] = {
     "sentiment": sentiment, "facts": facts, "opposites": opposite, "agreement": agreement, "copying": copying,
     "repetition": repetition, "sums": sums, "counting": counting, "summary": summary, "steps": steps,
     "reading": reading}
-# of the documents; of the sums as many with their steps as without
+# shares of the documents; as many sums with their steps as without
 SHARES = {"sentiment": 14, "facts": 27, "opposites": 26, "agreement": 18, "copying": 26, "repetition": 14, "sums": 20,
           "counting": 18, "summary": 12, "steps": 20, "reading": 26}
 NEVER_HELD_OUT = ("facts",)

@@ -1,5 +1,5 @@
-"""Learning to translate dates, and to say the rows of a table: the tasks, the share of right translations, and the
-alignment of the cross-attention with the translated words.
+"""Learning to translate dates, and to put the rows of a table into sentences: the tasks, the share of right
+translations, and the alignment of the cross-attention with the translated words.
 """
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
@@ -138,8 +138,8 @@ class RowScores:
 
     nats         per token of sentences by every phrasing in turn, end of text included
     every_value  the share of rows whose greedy sentence has every value of the row
-    one_of_four  the share whose greedy sentence is one of the row's own, to the last sign
-    exact        the share of sentences of which every token after the first, which decides on the phrasing, is the most
+    one_of_four  the share whose greedy sentence is one of the row's own, to the last character
+    exact        the share of sentences in which every token after the first, which decides on the phrasing, is the most
                  probable one
     """
 
@@ -161,7 +161,7 @@ def row_scores(model: Transformer, tokenizer: Tokenizer, n: int) -> RowScores:
 
 
 def sentences(model: Transformer, tokenizer: Tokenizer, rows: Sequence[tables.Row]) -> list[str]:
-    """What the model makes of each row, greedily."""
+    """The model's greedy sentence for each row."""
     sources = [tokenizer.encode(tables.in_a_row(row).text) for row in rows]
     made = dict(translations(model, sources, model.config.n_context - 1))
     return [tokenizer.decode(made[i]) for i in range(len(rows))]
@@ -202,8 +202,8 @@ def exact_match(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[Pair])
 
 
 def token_parts(tokenizer: Tokenizer, phrase: Phrase) -> tuple[str | None, ...]:
-    """For each token of the phrase the part of the date or the column of the table that it belongs to, as "year" or
-    "food"; None for "the", "of" and the like.
+    """The part of the date or the column of the table that each token of the phrase belongs to, as "year" or "food";
+    None for "the", "of" and the like.
     """
     parts, end = [], 0
     for token_id in tokenizer.encode(phrase.text):
