@@ -83,8 +83,8 @@ def _dots(a: Tensor, b: Tensor) -> np.ndarray:
 
 
 def removed(model: Transformer, token_ids: Sequence[int], target: int) -> np.ndarray:
-    """(N,) the fall of ln p of the target, in nats, when token i is left out; below 0 where it rises, NaN where no
-    token would be left.
+    """(N,) the fall of ln p of the target, in nats, when token i is left out; below 0 if it rises, NaN if no token
+    would be left.
     """
     ids = list(token_ids)
     if len(ids) == 1:

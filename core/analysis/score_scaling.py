@@ -113,7 +113,7 @@ def _mean(per_draw: np.ndarray) -> Estimate:
 class HeadScaling:
     """The heads of one layer on a prompt, (h,) float64 each: the variance of q·k over all pairs that the mask allows,
     and the mean entropy share of the weights, with and without the division and divided by √d, the root of the
-    model's width, over the queries that see at least two keys; NaN where no query does.
+    model's width, over the queries that see at least two keys; NaN if no query does.
     """
 
     variance: np.ndarray

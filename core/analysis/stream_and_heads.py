@@ -141,7 +141,7 @@ def distance(pattern: Tensor) -> Tensor:
 
 
 def _mean_over(per_query: Tensor, counted: Tensor) -> Tensor:
-    """The mean of (..., N) over the queries counted, bool, broadcast; NaN where none is."""
+    """The mean of (..., N) over the queries counted, bool, broadcast; NaN if none is."""
     counted = counted.expand(per_query.shape)
     return torch.where(counted, per_query, 0.0).sum(-1) / counted.sum(-1)
 

@@ -43,7 +43,7 @@ class Model:
 
     @property
     def machine(self) -> tuple[int, str] | None:
-        """How many devices it was trained on, and of which kind; None if that is not published."""
+        """The number of devices it was trained on, and their kind; None if that is not published."""
         if self.hardware is None:
             return None
         count, kind = self.hardware.split(" ", 1)

@@ -71,8 +71,8 @@ def measure(model: Transformer, token_ids: Sequence[int], lengths: Sequence[int]
 
 
 def greedy_without_cache(model: Transformer, token_ids: Sequence[int], max_new_tokens: int) -> Iterator[int]:
-    """Yield the most probable token again and again, reading the whole text anew for each: the tokens of
-    generate(…, temperature 0), which has a cache.
+    """Yield the most probable token again and again, reading the whole text again for each: the tokens of generate(…,
+    temperature 0), which has a cache.
     """
     text: tuple[int, ...] = tuple(token_ids)
     for _ in range(max_new_tokens):

@@ -13,7 +13,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Tick:
-    """The array after one tick: inputs (n, n), NaN where a cell has none and is idle; sums (n, n), NaN likewise; the
+    """The array after one tick: inputs (n, n), NaN for an idle cell, which has none; sums (n, n), NaN likewise; the
     results that left it, as (row, column): value of X W.
     """
 

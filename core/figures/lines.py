@@ -1,4 +1,4 @@
-"""Line charts with names at their ends, for several lessons; rows of answers; an alignment.
+"""Line charts with the lines' names at their ends, rows of answers, and an alignment, for several lessons.
 
 Each picture is a DataFrame of rows and a Vega-Lite spec. The spec does not change while a training runs or a slider
 moves, so a chart with a `key` is updated in place. (The specs are dicts: altair takes 80 ms to check one, and these

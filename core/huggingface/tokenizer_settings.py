@@ -34,7 +34,7 @@ HARMLESS: dict[str, object] = {"fix_mistral_regex": False, "sp_model_kwargs": {}
 
 def refuse_unknown(settings: Mapping[str, object]) -> None:
     """Raise PretrainedError, with name and value, for the first setting that is not used and not known to be without
-    effect. Names of special tokens (bos_token, image_token) pass, and so do null and empty values.
+    effect. Names of special tokens (bos_token, image_token) and null and empty values pass.
     """
     for name, value in settings.items():
         if not (name in USED or name in WITHOUT_EFFECT or value is None or value in ({}, [], "")

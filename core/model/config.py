@@ -85,7 +85,7 @@ class ModelConfig:
     positions: str = "learned"
     sinusoidal_halves: bool = False       # sinusoidal positions: all sines come first, then all cosines (Marian)
     rotary_base: float = 10_000.0
-    # the number of first dimensions of a query and key that rotary positions turn, not the rest; 0: all d_k
+    # how many of the first dimensions of a query and key rotary positions turn; 0: all d_k
     d_rotary: int = 0
     # how the angular frequencies are slowed, for longer texts: see core.model.positional.rotary_frequencies; (): not
     rotary_scaling: tuple[float, ...] = ()

@@ -32,7 +32,7 @@ from core.model.transformer import Transformer
 
 LOG = logging.getLogger(__name__)
 MOST_MODELS = 16            # the most that one replica keeps
-# that a connection, and then each part of an answer, may take: the most that a reader waits in vain
+# seconds for a connection, and then for each part of an answer: the most that a reader waits in vain
 CONNECT, SECONDS = 1.0, 3.0
 REST = 5.0                  # seconds between two looks at a service that does not answer
 CODE = Path(__file__).resolve().parent

@@ -99,7 +99,8 @@ def test_the_softmax_saturates():
 
 
 @claims("attention.md", "so its variance is $d_k$: the points lie on the line, within their errors (bars: "
-        "one standard error).", "Divided by $\\sqrt{d_k}$ the scores have variance 1 at every width, and entropy and gradient stay where they were. "
+        "one standard error).", "Divided by $\\sqrt{d_k}$ the scores have variance 1 at "
+        "every width, and entropy and gradient stay where they were. "
         "With many keys and a small $d_k$ the undivided softmax can have the larger gradient.")
 def test_the_division_keeps_variance_entropy_and_gradient():
     found, many = scaling.experiment(0, 16), scaling.experiment(0, 32)
