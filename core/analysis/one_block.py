@@ -208,8 +208,8 @@ def _fed(weights: Block, read: Tensor) -> dict[str, Tensor]:
 
 @dataclass(frozen=True)
 class WithReLU:
-    """What ReLU in the place of the activation's curve would make of one token's neurons: how many of them 0, and the
-    feed-forward part's output different by which share of its length. A gate stays a gate.
+    """One token's neurons with ReLU for the activation's curve: the number that are 0, and the share of the length of
+    the feed-forward part's output by which it differs. A gate stays a gate.
     """
 
     zeros: int

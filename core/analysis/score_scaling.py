@@ -152,7 +152,7 @@ def head_scaling(block: BlockTrace, config: ModelConfig) -> HeadScaling:
 
 def pattern_entropy(pattern: Tensor, allowed: Tensor) -> Tensor:
     """(h,) float64: the entropy of each query's weights divided by ln(keys that it sees), averaged over the queries
-    that see at least two; NaN where none does. pattern (h, N, N), allowed (N, N) bool.
+    that see at least two; NaN if none does. pattern (h, N, N), allowed (N, N) bool.
 
     >>> pattern_entropy(torch.tensor([[[1.0, 0.0], [0.5, 0.5]]]), torch.ones(2, 2, dtype=torch.bool)).tolist()
     [0.5]
