@@ -7,6 +7,7 @@ import numpy as np
 
 WORDS = ("ate", "ball", "cheese", "mouse", "the")
 START = len(WORDS)          # the row for the beginning, before the first word
+LENGTH = 5                  # words of a drawn sentence, as many as the lecture's have
 # (6, 5): a row for each word before, and the last for the beginning. Chosen so that the lecture's three sentences have
 # the probabilities 0.02, 0.01 and 0.0001.
 TABLE = np.array([[0.01, 0.06, 0.10, 0.03, 0.80],
@@ -37,6 +38,23 @@ def with_entry(table: np.ndarray, before: int, word: int, p: float) -> np.ndarra
     changed[before] *= (1 - p) / (1 - table[before, word])
     changed[before, word] = p
     return changed
+
+
+def drawn(table: np.ndarray, xi: np.ndarray) -> list[list[int]]:
+    """Sentences of LENGTH words, drawn word by word: each number of xi (n LENGTH,) in [0, 1) picks the word in whose
+    interval it falls, given the word before.
+
+    >>> drawn(TABLE, np.array([0.99, 0.5, 0.2, 0.9, 0.3]))
+    [[4, 3, 0, 4, 2]]
+    """
+    intervals = table.cumsum(1)
+    sentences = []
+    for numbers in xi.reshape(-1, LENGTH):
+        ids = [START]
+        for number in numbers:
+            ids.append(min(int(np.searchsorted(intervals[ids[-1]], number, "right")), len(WORDS) - 1))
+        sentences.append(ids[1:])
+    return sentences
 
 
 def log_likelihood(table: np.ndarray, text: Sequence[Sequence[int]]) -> float:

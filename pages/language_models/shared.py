@@ -28,6 +28,7 @@ SETTINGS = Settings("language_models", {
     "toy_own": Setting(""),                         # a sentence of the five words
     "toy_before": Setting(4, low=0, high=5), "toy_next": Setting(3, low=0, high=4),    # the picked entry
     "toy_p": Setting(-1.0, low=-1, high=1),         # its p; −1: the lecture's
+    "toy_drawn": Setting(0, low=0, high=2000), "toy_seed": Setting(1, low=1, high=9999),      # sentences drawn from it
     "table_t": Setting(2048, low=0, high=2048),     # tokens of a context in the table of all probabilities
     "table_bits": Setting(16, low=1, high=17),      # log2 of its vocabulary
     "a": Setting(""), "b": Setting(""),        # the two continuations; empty: the lesson's own

@@ -9,9 +9,10 @@ from core.app.base.markdown import code, unmarked
 from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
+from core.components.sampling_panel import seeded_uniforms
 from core.figures.numbers import latex_number, latex_operand, plain_number, readable
 from core.language import toy_model
-from core.language.toy_model import START, TABLE, WORDS
+from core.language.toy_model import LENGTH, START, TABLE, WORDS
 from pages.language_models.shared import PREFIX, attached, keep, named, read
 
 MOST_CHARACTERS = 80
@@ -74,11 +75,13 @@ def draw(page: Lesson, run: Run) -> Reading:
                        p=readable(math.prod(toy_model.factors(table, toy_model.ids_of(written[0])))))
     header = page.header("toy", twin=unmarked(title)) | {
         "words": WORDS, "table": TABLE.tolist(), "text_ids": text, "sentences": [toy_model.ids_of(s) for s in written],
-        "training": said(page).replace("`", ""), "settings": {"before": before, "next": word, "p": p}}
-    _picture(header, key=f"{PREFIX}toy", on_settings=lambda told: keep(toy_before=told["before"], toy_next=told["next"],
-                                                                       toy_p=told["p"]))
+        "training": said(page).replace("`", ""),
+        "settings": {"before": before, "next": word, "p": p, "drawn": read("toy_drawn"), "seed": read("toy_seed")}}
+    _picture(header, key=f"{PREFIX}toy",
+             on_settings=lambda told: keep(**{f"toy_{name}": told[name] for name in header["settings"]}))
     return Reading(_lines(page, table, text), _question(page, text, before),
-                   [toy_model.factors, toy_model.log_likelihood, toy_model.cross_entropy, toy_model.with_entry],
+                   [toy_model.factors, toy_model.drawn, toy_model.log_likelihood, toy_model.cross_entropy,
+                    toy_model.with_entry],
                    {"table.csv": lambda: table_frame(page, table)}, ".toy-picture", title, table_frame(page, table))
 
 
@@ -97,15 +100,21 @@ def _lines(page: Lesson, table, text: list[list[int]]) -> list[tuple[str, str]]:
             lines.append((page.label("numbers_toy_product", text=named(sentence)),
                           rf"p(x_1 \ldots x_{len(each)}) = {product} = {latex_number(math.prod(each), 6)}"))
     before, word, p = picked()
-    n, all_ = toy_model.frequency(text, before, word)
     total, length = toy_model.log_likelihood(table, text), sum(map(len, text))
     lines += [(page.label("numbers_toy_likelihood", n=length),
                rf"\prod \Pr = e^{{{latex_number(total)}}}, \qquad -\frac{{1}}{{{length}}} \ln \prod \Pr = "
                rf"{latex_number(-total / length)}")]
-    if all_:
-        lines += [(page.label("numbers_toy_best", word=code(WORDS[word]), before=code(name_of(page, before))),
-                   rf"\hat{{p}} = \frac{{{n}}}{{{all_}}} = {latex_number(n / all_)}, \qquad p = {latex_number(p)}")]
-    return lines
+    counts = {"numbers_toy_best": toy_model.frequency(text, before, word),
+              "numbers_toy_drawn": toy_model.frequency(drawn(table), before, word)}
+    return lines + [
+        (page.label(name, word=code(WORDS[word]), before=code(name_of(page, before)), n=read("toy_drawn")),
+         rf"\hat{{p}} = \frac{{{n}}}{{{all_}}} = {latex_number(n / all_)}, \qquad p = {latex_number(p)}")
+        for name, (n, all_) in counts.items() if all_]
+
+
+def drawn(table) -> list[list[int]]:
+    """The sentences that the reader has drawn from the table."""
+    return toy_model.drawn(table, seeded_uniforms(read("toy_seed"), LENGTH * read("toy_drawn")))
 
 
 def _question(page: Lesson, text: list[list[int]], before: int) -> Question:

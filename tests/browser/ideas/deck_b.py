@@ -4,6 +4,7 @@ from __future__ import annotations
 import math
 import re
 
+import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -112,6 +113,29 @@ def three_products_are_the_lectures(page: Page) -> None:
     for line, p in zip(products, (0.02, 0.01, 0.0001), strict=True):
         *factors, total = re.findall(r"[\d.]+", line)
         assert float(total) == p and math.prod(map(float, factors)) == pytest.approx(p)
+
+
+@seen("B31")
+def each_word_is_drawn_about_as_often_as_p_expects(page: Page) -> None:
+    def shown() -> np.ndarray:
+        """(30, 3) p, how often the word was drawn, and how often p expects it."""
+        cells = page.locator(".toy-picture .entry").all_inner_texts()
+        return np.array([[float(number) for number in re.findall(r"[\d.]+", cell)] for cell in cells])
+
+    p, count, expected = shown().T
+    rows = count.reshape(6, 5).sum(1)
+    assert count.sum() == 1000 and rows[0] == 200
+    assert expected == pytest.approx(p * rows.repeat(5), abs=0.51)
+    assert (abs(count - expected) < 4 * np.sqrt(expected + 1)).all()
+    title = page.locator(".lm_toy .title")
+    off = [abs(value_of(re.search(r"p̂ = ([\d.]+) \(p = 0\.40\)", title.inner_text())[1]) - 0.4)]
+    assert page.locator(".toy-curves path.shares").get_attribute("d").count("L") > 150
+    assert page.locator(".toy-curves line.true").count() == 1
+    page.get_by_role("button", name="Draw 200").click()
+    expect(title).to_contain_text("400 drawn")
+    off.append(abs(value_of(re.search(r"p̂ = ([\d.]+)", title.inner_text())[1]) - 0.4))
+    assert shown()[:, 1].sum() == 2000 and off[1] < off[0]
+    assert page.locator(".toy-picture .entry.used").count() >= 1 and page.locator(".part", has_text="No. 400").count()
 
 
 def way_of(page: Page) -> list[str]:

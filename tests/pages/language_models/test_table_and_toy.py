@@ -7,11 +7,13 @@ import functools
 import itertools
 import math
 import re
+from collections import Counter
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from core.components.sampling_panel import seeded_uniforms
 from core.language import next_token_table, toy_model
 from tests.helpers import lessons, messages
 from tests.helpers.javascript import evaluate
@@ -141,3 +143,45 @@ def test_a_sentence_of_other_words_is_of_those_that_there_are():
     sent = messages.given(open_at(language_models_view="toy", language_models_toy_own="The dog ate <b>the</b> ball"),
                           "lm_toy")
     assert sent["sentences"][3] == [4, 0, 1]
+
+
+TOY = "pages/language_models/toy.js"
+
+
+@pytest.mark.parametrize("seed, p", [(1, 0.4), (5, 0.4), (77, 0.05), (9999, 0.99)])
+def test_the_picture_and_the_numbers_draw_the_same_sentences(seed: int, p: float):
+    at = open_at(language_models_view="toy", language_models_toy_drawn="200", language_models_toy_seed=str(seed),
+                 language_models_toy_p=str(p))
+    sent = messages.given(at, "lm_toy")
+    table = toy_model.with_entry(toy_model.TABLE, 4, 3, p)
+    here = toy_model.drawn(table, seeded_uniforms(seed, 5 * 200))
+    there = evaluate(TOY, "m.drawn(m.withEntry(table, 4, 3, p), settings.seed, settings.drawn)", table=sent["table"],
+                     p=p, settings=sent["settings"])
+    assert here == there and len({tuple(ids) for ids in here}) > 60
+    after = [b for ids in here for a, b in itertools.pairwise(ids) if a == 4]
+    count, all_ = after.count(3), len(after)
+    assert rf"\hat{{p}} = \frac{{{count}}}{{{all_}}} = {count / all_:.4f}" in formulas(at)[-1]
+    counts, shares = evaluate(TOY, "[m.counted(table, text), m.shares(text, 4, 3, 5)]", table=sent["table"], text=here)
+    assert counts[4][3] == count and sum(counts[4]) == all_ and sum(counts[5]) == 200
+    assert shares[-1] == pytest.approx(count / all_)
+
+
+def test_one_more_sentence_leaves_those_before_it_as_they_are():
+    one, more = evaluate(TOY, "[m.drawn(table, 3, 9), m.drawn(table, 3, 209)]", table=toy_model.TABLE.tolist())
+    assert more[:9] == one
+
+
+def test_with_many_draws_every_sentence_comes_about_as_often_as_its_probability_says():
+    n = 40_000
+    drawn = Counter(map(tuple, toy_model.drawn(toy_model.TABLE, seeded_uniforms(2, 5 * n))))
+    for sentence, p in SENTENCES.items():
+        assert abs(drawn[tuple(toy_model.ids_of(sentence))] - n * p) < 4 * math.sqrt(n * p + 1)
+    pairs = Counter(pair for ids, times in drawn.items() for pair in zip((5, *ids), ids) for _ in range(times))
+    for before, row in enumerate(toy_model.TABLE):
+        all_ = sum(pairs[before, word] for word in range(5))
+        for word, p in enumerate(row):
+            assert pairs[before, word] / all_ == pytest.approx(p, abs=4 * math.sqrt(p * (1 - p) / all_))
+
+
+def test_nothing_is_said_of_draws_before_there_are_any():
+    assert len(formulas(open_at(language_models_view="toy"))) == 5
