@@ -2,7 +2,6 @@
 from pathlib import Path
 
 import pandas as pd
-import streamlit as st
 import torch
 
 from core.analysis import embeddings
@@ -35,7 +34,7 @@ _picture = declare(
 def predict(page: Lesson, run: Run) -> Prediction | None:
     """Whether a token that stands in the text more than once has the same row each time."""
     asked = repeated(run)
-    if asked is None:
+    if asked is None or pair.is_picked(run):
         return None
 
     def truth(guess: int) -> Truth:
@@ -60,20 +59,19 @@ def repeated(run: Run) -> int | None:
 
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the instrument; return what it shows."""
+    if pair.is_picked(run):
+        return pair.draw(page, run)
     E, at = run.model.E.detach().to("cpu"), reader.selection().position
     token_ids, token_id = torch.tensor(run.token_ids), run.token_ids[at]
     product, (n, d) = embeddings.embed(token_ids, E), (len(run.token_ids), E.shape[1])
     first = max(0, min(token_id - ROWS // 2, len(E) - ROWS))
     difference = float((product - E[token_ids]).abs().max())
     title = page.label("product_title", token=code(run.tokens[at]), id=token_id, d=d)
-    st.markdown(f"**{title}**")
+    pair.title(page, run, title)
     _draw_product(page, run, E, list(range(first, min(first + ROWS, len(E)))), product)
     page.note(page.label("product_check", difference=readable(difference), multiplications=n * len(E) * d, read=n * d))
-    both = pair.stands(run) and not reader.leaves_out(f"{PREFIX}pair")
-    return Reading([*_lines(page, run, E, at), *([pair.line(page, run, at)] if both else [])],
-                   _question(page, run, len(E), d), [embeddings.one_hot, embeddings.embed, pair.distribution],
-                   {"product.csv": lambda: _table(run, product)}, ".product canvas", title,
-                   below=(lambda: pair.draw(page, run, at)) if both else None)
+    return Reading(_lines(page, run, E, at), _question(page, run, len(E), d), [embeddings.one_hot, embeddings.embed],
+                   {"product.csv": lambda: _table(run, product)}, ".product canvas", title)
 
 
 def _draw_product(page: Lesson, run: Run, E: torch.Tensor, window: list[int], product: torch.Tensor) -> None:

@@ -26,6 +26,8 @@ MOST_CHARACTERS = 60   # of a typed word
 N_TOLD = 4             # nearest tokens that are told beside a guess
 SETTINGS = Settings("embeddings", {
     "view": view_setting("embeddings"),
+    "use": Setting("in", options=("in", "out")),    # of E: a row for each token read, or a column for each to come
+    "picked": Setting(-1, low=-1),                  # the token whose column is lit; −1: the most probable one
     "word": Setting("hot"),
     "measure": Setting("cosine", options=MEASURES),
     "centred": Setting(False),

@@ -176,6 +176,16 @@ PICTURES = {
                     lambda shown: shown.trace.embedding, ("id", "c")),
             Reading(r".+\n " + label("embeddings", "product_entry", symbol="E") + " " + VALUE,
                     lambda shown: shown.model.E, ("id", "c"), whole=False))),
+    "way out": Picture(
+        "embeddings?embeddings_view=product&embeddings_use=out", ".pair-view .stage", ".pair-view .tip",
+        besides=" " + label("embeddings", "pair_number") + r" \n\S+ · \S+ = \S+",
+        readings=(
+            Reading(r".+\n " + label("embeddings", "pair_entry", symbol="E") + " " + VALUE,
+                    lambda shown: shown.model.E, ("row", "c"), whole=False),
+            Reading(r".+\n " + label("embeddings", "pair_entry", symbol="Eᵀ") + " " + VALUE,
+                    lambda shown: shown.model.unembedding.T, ("row", "c"), whole=False),
+            Reading(" " + label("embeddings", "pair_number") + r" \n(?P<value>[^\s·]+)",
+                    lambda shown: shown.trace.h_final[POSITION], ("c",), whole=False))),
     "learned positions": Picture(
         "positions?positions_view=learned&positions_learned_principal=false", ".canvas-learned", ".reading",
         points=150, late=True,

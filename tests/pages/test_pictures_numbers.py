@@ -116,6 +116,8 @@ PICTURES = {
         "logits": lambda shown: shown.trace.logits[POSITION]}),
     "product": Given("embeddings", "embedding_product", {"product": lambda shown: shown.trace.embedding},
                      {"view": "product"}),
+    "way out": Given("embeddings", "embedding_pair", {"h": lambda shown: shown.trace.h_final[POSITION]},
+                     {"view": "product", "use": "out"}),
 }
 
 

@@ -47,18 +47,26 @@ def what_is_left_out_does_not_exist_for_the_model(page: Page) -> None:
     expect(page.locator(".sampling-panel")).to_contain_text("·kite")
 
 
-@seen("A41", "D41")
-def one_matrix_reads_the_token_and_scores_the_next(page: Page) -> None:
-    there, table = opening(), page.locator(".st-key-embeddings_pair")
-    assert ("tied" in table.inner_text() and there.model.unembedding is there.model.E
-            and table.locator("annotation").all_text_contents()[-1].startswith(r"\pi_t = \mathrm{softmax}(e(c_t)"))
-    goes_in, comes_out = (page.locator(f".st-key-embeddings_pair_{name}").inner_text() for name in ("in", "out"))
-    E, token = there.model.E.double(), there.token_ids[-1]
-    shown = list(map(value_of, re.findall(r"[-−]?\d+\.\d\d", goes_in.rpartition("(")[2])))
-    assert shown == pytest.approx(E[token, :3].tolist(), abs=0.006)
-    p = (E @ there.trace.h_final[-1].double()).softmax(-1)
-    best = there.tokenizer.visible(int(p.argmax()))
-    assert percent(float(p.max())) in re.search(rf"{re.escape(best)}(.*)", comes_out)[1]
+@seen("A13", "A41", "D41")
+def one_strip_reads_a_token_and_scores_it(page: Page) -> None:
+    there, picture = opening(), page.locator(".pair-view .stage")
+    u, best = there.trace.logits[-1].double(), int(there.trace.logits[-1].argmax())
+    stage = page.locator(".st-key-embeddings_stage")
+    assert there.model.unembedding is there.model.E
+    assert f"is one strip, used twice: row {best} of E and column {best} of Eᵀ" in stage.inner_text()
+    heard = [page.locator(".pair-view .sum").inner_text()]
+    box = picture.bounding_box()
+    picture.click(position={"x": box["width"] - 25, "y": box["height"] / 2})        # the token that was read last
+    expect(page.locator(".pair-view .sum")).not_to_have_text(heard[0])
+    heard.append(page.locator(".pair-view .sum").inner_text())
+    other = there.token_ids[-1]
+    expect(stage).to_contain_text(f"row {other} of E and column {other} of Eᵀ")
+    for said, j in zip(heard, (best, other)):
+        h, row = there.trace.h_final[-1].double(), there.model.E[j].double()
+        numbers = [value_of(number) for number in re.findall(r"[-−]?\d+\.\d+", said)]
+        assert numbers[:6] == pytest.approx([float(v[c]) for c in range(3) for v in (h, row)], abs=0.006)
+        assert numbers[6:8] == pytest.approx([float(h @ row), float(u[j])], abs=0.006)
+        assert value_of(re.search(r"\S+\s%$", said)[0]) == pytest.approx(float(u.softmax(-1)[j]), rel=0.02)
 
 
 @seen("A21")

@@ -80,20 +80,6 @@ def the_whole_model_ends_on_a_word_with_its_probability(page: Page) -> None:
 # ---- the next token --------------------------------------------------------------------------------------------------
 
 
-@seen("A13")
-def a_logit_is_a_sum_of_products_with_a_row_of_E(page: Page) -> None:
-    there = opening()
-    h, token = there.trace.h_final[-1], int(there.trace.logits[-1].argmax())
-    rows = [re.search(r"j: (\d+); h_j: ([-−.\d]+); e\(x\)_j: ([-−.\d]+); h_j e\(x\)_j: ([-−.\d]+)", mark).groups()
-            for mark in marks(page, "[data-testid=stVegaLiteChart]", "dimension j: ")]
-    assert len(rows) >= 10
-    for j, *values in rows:
-        left, right, product = map(value_of, values)
-        assert left == pytest.approx(float(h[int(j)]), abs=2e-5)
-        assert right == pytest.approx(float(there.model.E[token, int(j)]), abs=2e-5)
-        assert left * right == pytest.approx(product, abs=2e-5)
-
-
 @seen("D6")
 def the_logit_is_a_dot_product_and_the_probability_its_share_of_the_exponentials(page: Page) -> None:
     logit, _, share, *_ = page.locator(".st-key-lesson_numbers annotation").all_text_contents()

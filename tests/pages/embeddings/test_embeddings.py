@@ -15,13 +15,15 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from core.analysis import embeddings
-from core.app.base import prose
+from core.app.base import deployment, prose
 from core.app.compute import cache
-from core.figures.numbers import percent, readable
+from core.app.compute.library import loading
+from core.figures.numbers import readable
 from pages.embeddings import charts as figures
 from pages.embeddings import vocabulary_map
 from pages.embeddings.shared import look_up, spelling
-from tests.helpers import lessons
+from tests.helpers import lessons, messages, shapes
+from tests.helpers.javascript import evaluate
 from tests.helpers.lessons import fine
 from tests.helpers.messages import formulas, unpacked
 from tests.helpers.predictions import ask, commit, question
@@ -190,21 +192,75 @@ def test_the_product_that_is_drawn_is_the_rows_of_the_weights():
     assert header["ids"][header["picked"]] in header["window_ids"] and header["picked"] == len(header["ids"]) - 1
 
 
+def way_out(at: AppTest) -> dict:
+    return messages.given(at, "embedding_pair")
+
+
 def test_the_matrix_of_the_rows_gives_the_next_token_too():
-    at, there = opened("product", "The cat sat on the"), loaded()
+    at, there = opened("product", "The cat sat on the", use="out"), loaded()
     ids = there.tokenizer.prompt("The cat sat on the", 200).token_ids
     h = there.model(torch.tensor(ids)).h_final[-1].double().numpy()
     scores = matrix() @ h
     p = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
-    words = prose.load("embeddings")
-    goes_in, comes_out = (next(m.value for m in at.markdown if words.label(f"pair_{name}") in m.value)
-                          for name in ("in", "out"))
-    assert "[1 × 4,096] · [4,096 × 256] = [1 × 256]" in goes_in and f"j = {ids[-1]}" in goes_in
-    assert ", ".join(f"{value:.2f}".replace("-", "−") for value in matrix()[ids[-1], :3]) in goes_in
-    best = int(p.argmax())
-    assert f"`{there.tokenizer.visible(best)}` {percent(p[best])}" in comes_out
-    logit, share = formulas(at)[-1].split(r"\qquad")
-    assert f"{scores[best]:.4f}" in logit and f"{p[best]:.4f}" in share
+    sent, best = way_out(at), int(p.argmax())
+    d = len(h)
+    assert sent["ids"][sent["picked"]] == best and ids[-1] in sent["ids"] and len(set(sent["ids"])) == 12
+    assert set(np.argsort(-p)[:11]) <= set(sent["ids"]) and sent["y"] == sorted(sent["y"], reverse=True)
+    assert sent["y"] == pytest.approx(p[sent["ids"]].tolist(), abs=1e-6)
+    assert sent["E"].tobytes() == sent["U"].tobytes() == matrix()[sent["ids"]].astype(np.float32).tobytes()
+    assert sent["h"] == pytest.approx(h, abs=1e-6)
+    terms = evaluate("pages/embeddings/pair.js", "m.termsOf({ h, U })", h=sent["h"].tolist(), U=sent["U"].tolist())
+    sums = np.array(terms).reshape(-1, d).sum(1)
+    assert sums == pytest.approx(scores[sent["ids"]], abs=1e-3)
+    assert [float(u.replace("−", "-")) for u in sent["u"]] == pytest.approx(sums, abs=0.006)
+    assert f"row {best} of E and column {best} of Eᵀ" in title(at)
+    product, share, forms = formulas(at)
+    assert f"= {scores[best]:.4f}" in product and f"= {p[best]:.4f}" in share and r"W_{\mathcal{T}}" in forms
+
+
+def test_any_token_has_its_column():
+    at = opened("product", "The cat sat on the", use="out", picked=str(word_id("king")))
+    sent = way_out(at)
+    assert sent["tokens"][sent["picked"]] == "·king" and "`·king` is one strip" in title(at)
+    assert "not read" in sent["reads"][sent["picked"]]
+    king = opened("product", "The king saw the king", use="out", picked=str(word_id("king")))
+    sent = way_out(king)
+    assert sent["reads"][sent["picked"]] == "·king is read at place 2, 5" and len(sent["ids"]) == 12
+
+
+def test_what_is_not_in_the_vocabulary_is_not_picked():
+    sent = way_out(opened("product", "The cat", use="out", picked="999999"))
+    assert sent["picked"] == int(np.argmax(sent["y"]))
+
+
+def test_an_untied_model_has_two_strips(tmp_path, monkeypatch):
+    made = shapes.shown(tmp_path, "grouped")
+    monkeypatch.setenv(deployment.ROOTS, str(tmp_path))
+    task = loading.load("folder:grouped")
+    task.wait(60)
+    try:
+        at = lessons.opened("embeddings", {"view": "product", "use": "out"}, model="folder:grouped",
+                            prompt=shapes.PROMPT)
+        sent, config = way_out(at), made.model.config
+        assert not config.tied_embeddings and "is two strips, not tied" in title(at)
+        rows, columns = (sent[name].reshape(len(sent["ids"]), -1) for name in "EU")
+        assert np.array_equal(rows, made.model.E[sent["ids"]].detach().numpy()) and not np.allclose(rows, columns)
+        assert sent["text"]["u"].endswith("W_Uᵀ")
+    finally:
+        cache.shelf.drop("folder:grouped")
+
+
+def test_an_encoders_head_has_no_way_out_to_show():
+    at = lessons.opened("embeddings", {"view": "product", "use": "out"}, model="blanks", prompt="The cat")
+    assert messages.given(at, "embedding_product")["n"] > 1
+    assert not any(WORDS.label("use_out") in group.options for group in at.get("button_group"))
+    both = opened("product")
+    assert any(WORDS.label("use_out") in group.options for group in both.get("button_group"))
+
+
+def test_question_pair():
+    at = opened("product", "The cat sat", use="out")
+    assert answer_of(at, "pair") == f"{loaded().tokenizer.vocab_size:,}"
 
 
 @pytest.mark.parametrize("measure", embeddings.MEASURES)

@@ -1,0 +1,193 @@
+// On the left E, a row for each of a few tokens, and below it the context's vector h; on the right E turned round, a
+// column for each of them, and below it u = h Eᵀ and y = softmax(u). The picked token's row and column are framed.
+import {
+  beginDrawing, deepest, matrixPicture, placePicture, stroke, writeText,
+} from "../../core/components/lib/canvas.js";
+import { fill, make, marked } from "../../core/components/lib/dom.js";
+import { exact } from "../../core/components/lib/numbers.js";
+import { unpack } from "../../core/components/lib/bytes.js";
+import { showTip, tokenChip } from "../../core/components/lib/pattern.js";
+import { readTheme, whenStyled } from "../../core/components/lib/theme.js";
+import { fitHeight, keepFitted } from "../../core/components/lib/view.js";
+
+export default function (component) {
+  const { data, parentElement, setTriggerValue } = component;
+  const root = parentElement.querySelector(".pair-view");
+  const view = (root.view ??= build(root));
+  Object.assign(view, unpack(data), { send: setTriggerValue });
+  view.stage.ariaLabel = view.text.keys;
+  view.terms = termsOf(view);
+  whenStyled(root, () => arrange(view));
+}
+
+/** The products h_c E_{j,c} of every shown token j: their sum is its logit. */
+export function termsOf({ h, U }) {
+  return Float32Array.from(U, (value, k) => value * h[k % h.length]);
+}
+
+function build(root) {
+  const [stage, canvas, tip, sum] = [".stage", "canvas", ".tip", ".sum"].map((name) => root.querySelector(name));
+  const view = { stage, canvas, tip, sum };
+  stage.onpointermove = (event) => read(view, event);
+  stage.onpointerleave = () => { tip.hidden = true; };
+  stage.onclick = (event) => {
+    const cell = cellAt(view, event);
+    if (cell?.k !== undefined) pick(view, cell.k);
+  };
+  stage.onkeydown = (event) => {
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    event.stopPropagation();
+    pick(view, Math.max(0, Math.min(view.ids.length - 1, view.picked + step)));
+  };
+  keepFitted(root, () => view.text && arrange(view));
+  return view;
+}
+
+function pick(view, k) {
+  view.picked = k;
+  paint(view);
+  view.send("picked", view.ids[k]);
+}
+
+function arrange(view) {
+  const { stage, scale, ids } = view, width = stage.clientWidth, ratio = window.devicePixelRatio || 1;
+  if (!width) return;
+  const type = 12 * scale, names = 92 * scale, gap = 74 * scale, n = ids.length;
+  const height = fitHeight(stage, view.least, view.most, view.foot), strip = 1.8 * type, line = 1.7 * type;
+  const top = 4.6 * type, foot = height - 4, inner = foot - 2 * (line + strip) - 0.6 * type - top;
+  const wide = (width - names - gap) * 0.37, left = { x: names, y: top, width: wide, height: inner };
+  const right = { x: names + wide + gap, y: top, width: width - names - wide - gap - 2, height: inner };
+  const h = { x: names, y: top + inner + 0.6 * type + line, width: wide, height: strip };
+  const terms = { ...h, y: h.y + strip + line };
+  const bars = { x: right.x, y: h.y + 0.6 * type, width: right.width, height: foot - h.y - 0.6 * type };
+  Object.assign(view, { width, height, ratio, type, names, gap, line, left, right, h_box: h, terms_box: terms, bars,
+    row: inner / n, column: right.width / n });
+  stage.style.height = `${height}px`;
+  paint(view);
+}
+
+function paint(view) {
+  beginDrawing(view);
+  marked(view.sum, view.sums[view.picked]);
+  headings(view);
+  strips(view);
+  namesOf(view);
+  vectors(view);
+  results(view);
+  framed(view);
+}
+
+function headings(view) {
+  const { left, right, text, type, picked } = view;
+  for (const [{ x, width }, heading, more] of [[left, text.in, view.reads[picked]], [right, text.out, ""]]) {
+    const [symbol, shape] = heading.split("|");
+    writeText(view, symbol, x, 0.75 * type, { bold: true, room: width });
+    writeText(view, more ? `${shape}; ${more}` : shape, x, 2.1 * type, { meaning: "muted", room: width });
+  }
+}
+
+/** E with a row for each shown token, and its other use with a column for each. */
+function strips(view) {
+  const { context, left, right, ids, E, U, widths: [e, d], row, column } = view, n = ids.length;
+  const table = readTheme().table("div"), most = Math.max(deepest(E), deepest(U));
+  const rows = matrixPicture(n, e, (k, c) => E[k * e + c], table, -most, most);
+  const columns = matrixPicture(d, n, (c, k) => U[k * d + c], table, -most, most);
+  placePicture(context, rows, left.x, left.y, left.width, left.height);
+  placePicture(context, columns, right.x, right.y, right.width, right.height);
+  context.fillStyle = view.ink("page");
+  for (let k = 1; k < n; k += 1) {
+    context.fillRect(left.x, left.y + k * row - 1, left.width, 2);
+    context.fillRect(right.x + k * column - 2, right.y, 4, right.height);
+  }
+}
+
+/** The tokens' names: beside the rows with the one-hot entry that picks them, and above the columns. */
+function namesOf(view) {
+  const { left, right, ids, tokens, row, column, type, picked, names } = view;
+  ids.forEach((id, k) => {
+    const y = left.y + (k + 0.5) * row, bold = k === picked, meaning = bold ? "text" : "muted";
+    writeText(view, tokens[k], names - 2 * type, y, { align: "right", mono: true, bold, meaning,
+      room: names - 2.2 * type });
+    writeText(view, bold ? "1" : "0", names - 0.8 * type, y, { align: "center", bold,
+      meaning: bold ? "residual-ink" : "muted" });
+    writeText(view, tokens[k], right.x + (k + 0.5) * column, right.y - 0.85 * type, { align: "center", mono: true, bold,
+      meaning, room: column - 4 });
+  });
+}
+
+/** h, and its products with the picked column. */
+function vectors(view) {
+  const { context, text, h, terms, h_box: above, terms_box: below, picked, tokens, type } = view, d = h.length;
+  const table = readTheme().table("div"), own = terms.subarray(picked * d, (picked + 1) * d);
+  for (const [values, box, words] of [[h, above, text.h], [own, below, fill(text.terms, { token: tokens[picked],
+    u: view.products[picked] })]]) {
+    const most = deepest(values);
+    const picture = matrixPicture(1, d, (_, c) => values[c], table, -most, most);
+    placePicture(context, picture, box.x, box.y, box.width, box.height);
+    writeText(view, words, box.x, box.y - 0.7 * type, { room: box.width + view.gap * 0.9 });
+  }
+  writeText(view, "h", above.x - 0.8 * type, above.y + above.height / 2, { align: "center", bold: true });
+}
+
+/** Below each column its u, and y as a bar with its number. */
+function results(view) {
+  const { bars, column, ids, picked, type, text, right, u, y, percent } = view, most = Math.max(...y);
+  const first = bars.y + 0.2 * type, foot = bars.y + bars.height, room = bars.height - 3.2 * type;
+  for (const [words, at] of [[text.u, first], [text.y, foot - 0.8 * type]])
+    writeText(view, words, right.x - 0.5 * type, at, { align: "right", bold: true, room: view.gap - type });
+  ids.forEach((id, k) => {
+    const x = right.x + (k + 0.5) * column, bold = k === picked, tall = Math.max(1, (y[k] / most) * room);
+    writeText(view, u[k], x, first, { align: "center", bold, room: column - 4 });
+    view.context.fillStyle = view.ink(bold ? "residual" : "kept");
+    view.context.fillRect(x - column * 0.3, foot - tall, column * 0.6, tall);
+    writeText(view, percent[k], x, foot - tall - 0.75 * type, { align: "center", bold, room: column - 4 });
+  });
+}
+
+/** The picked token's row and column, and the entry of u that they make with h. */
+function framed(view) {
+  const { context, left, right, row, column, picked, bars, type } = view, x = right.x + picked * column;
+  stroke(context, view.ink("residual-ink"), 2.5);
+  context.strokeRect(left.x - 1, left.y + picked * row, left.width + 2, row - 1);
+  context.strokeRect(x + 1, right.y - 1, column - 2, right.height + 2);
+  stroke(context, view.ink("residual-ink"), 1.5);
+  context.strokeRect(x + 2, bars.y - 0.75 * type, column - 4, 1.9 * type);
+}
+
+/** What is under the pointer: its part, the shown token k if it is of one, its number c, and where the tip goes. */
+function cellAt(view, event) {
+  const box = view.stage.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top;
+  const { left, right, row, column, ids, widths: [e, d], h_box: h, terms_box: terms, names, picked } = view;
+  const within = (start, length) => (value) => value >= start && value < start + length;
+  const place = { x, y }, share = (value, from, size, count) => Math.floor(((value - from) / size) * count);
+  if (x < left.x + left.width && within(left.y, left.height)(y)) {
+    const k = Math.min(ids.length - 1, Math.floor((y - left.y) / row));
+    return { ...place, part: "E", k, c: x < names ? undefined : share(x, left.x, left.width, e) };
+  }
+  if (within(right.x, right.width)(x)) {
+    const k = Math.min(ids.length - 1, Math.floor((x - right.x) / column));
+    return { ...place, part: "U", k, c: within(right.y, right.height)(y) ? share(y, right.y, right.height, d)
+      : undefined };
+  }
+  for (const [part, area] of [["h", h], ["terms", terms]])
+    if (within(area.x, area.width)(x) && within(area.y, area.height)(y))
+      return { ...place, part, of: picked, c: share(x, area.x, area.width, d) };
+  return null;
+}
+
+function read(view, event) {
+  const cell = cellAt(view, event);
+  view.tip.hidden = cell?.c === undefined;
+  if (view.tip.hidden) return;
+  const { part, k, of, c, x, y } = cell, { text, ids, tokens, h, E, U, widths: [e, d] } = view;
+  const words = k === undefined ? [] : [tokenChip(tokens[k], "")];
+  const say = (name, value) => words.push(make("small", "", null, ` ${name} `), make("output", "", null, value));
+  if (part === "E") say(fill(text.entry, { symbol: "E", row: String(ids[k]), c }), exact(E[k * e + c]));
+  if (part === "U") say(fill(text.entry, { symbol: view.out, row: c, c: String(ids[k]) }), exact(U[k * d + c]));
+  if (part === "h") say(fill(text.number, { c }), exact(h[c]));
+  if (part === "terms") say(fill(text.number, { c }),
+    `${exact(h[c])} · ${exact(U[of * d + c])} = ${exact(h[c] * U[of * d + c])}`);
+  showTip(view.tip, words, x - view.stage.parentElement.scrollLeft, y - 12, 30);
+}
