@@ -1,6 +1,7 @@
-// The learned positions P of the model beside sinusoids of the same shape, under one cursor: the matrix, the cosines
-// between positions and the lengths, and on request what else can be compared.
-import { line, matrixPicture, placePicture, stroke } from "../../core/components/lib/canvas.js";
+// A token's row of E, row i of P and their sum; below them the learned positions P of the model beside sinusoids of the
+// same shape, under one cursor: the matrix, the cosines between positions and the lengths, and on request what else can
+// be compared.
+import { deepest, line, matrixPicture, placePicture, stroke, write } from "../../core/components/lib/canvas.js";
 import { fill, make, marked } from "../../core/components/lib/dom.js";
 import { decimals, significant } from "../../core/components/lib/numbers.js";
 import { mounted } from "../../core/components/lib/view.js";
@@ -12,17 +13,21 @@ const KINDS = ["learned", "sinusoidal"];
 const isSquare = (name) => name.endsWith("cosines");
 const isLine = (name) => name === "alike" || name === "lengths" || name === "spectrum";
 // with a title of their own on a projector
-const SHORT = ["learned", "learned_turned"];
+const SHORT = ["learned", "learned_turned", "alike"];
 const FURTHER = ["sinusoidal", "sinusoidal-cosines", "spectrum"];      // the panels that are there on request
 
 class Learned extends Panels {
   constructor(root) {
     super(root);
+    const label = make("label", "pick", this.controls);
+    this.tokenName = make("span", "", label);
+    this.list = make("select", "", label);
+    this.list.onchange = () => this.pickToken(Number(this.list.value));
     this.range("i");
     const choices = make("div", "choices", this.controls);
     this.choices = [this.checkbox(choices, "principal", () => { this.picturesTheme = null; }),
       this.checkbox(choices, "more", () => undefined)];
-    for (const name of ["learned", "learned-cosines", "alike", "lengths", ...FURTHER]) this.panel(name);
+    for (const name of ["sum", "learned", "learned-cosines", "alike", "lengths", ...FURTHER]) this.panel(name);
   }
 
   receive(header) {
@@ -35,8 +40,28 @@ class Learned extends Panels {
       this.stored = { learned: header.learned, sinusoidal: sinusoids(n, d, BASE).P };
       this.cos = { learned: cosines(this.stored.learned, n, d), sinusoidal: cosines(this.stored.sinusoidal, n, d) };
     }
+    Object.assign(this, { E: header.E, tokens: header.tokens, ids: header.ids, token: header.token });
+    this.tokenName.textContent = this.labels.token;
+    this.list.replaceChildren();
+    this.tokens.forEach((text, k) => { make("option", "", this.list, `${k} ${text}`).value = String(k); });
+    this.list.value = String(this.token);
     this.picturesTheme = null;
     for (const show of this.choices) show();
+  }
+
+  /** Another token, at the place where it is read. */
+  pickToken(token) {
+    this.token = token;
+    this.set("i", token);
+    this.trigger("picked", token);
+    this.commit();
+  }
+
+  /** The token's row of E, row i of P, and their sum. */
+  strips() {
+    const { d, token } = this, { i } = this.settings, P = this.stored.learned.subarray(i * d, (i + 1) * d);
+    const E = this.E.subarray(token * d, (token + 1) * d);
+    return [E, P, E.map((value, c) => value + P[c])];
   }
 
   /** How many rows of a matrix are drawn: all dimensions as stored, the strongest axes when turned. */
@@ -59,6 +84,11 @@ class Learned extends Panels {
   cells(name) {
     const { surface } = this.panels[name], { n } = this, { i } = this.settings, left = 40;
     const height = surface.height - 18, width = surface.width - left - 8;
+    if (name === "sum") {
+      const names = 7 * this.fontSize;
+      return { left: names, height: surface.height, width: surface.width - names - 8, columns: this.d, rows: 3,
+        from: [0, 0] };
+    }
     if (name === "spectrum")
       return { left, height, width, columns: this.stats.spectrum.learned.length, rows: 1, from: [0, 0] };
     if (isSquare(name)) return { left, height, width: Math.min(height, width + 4), columns: n, rows: n, from: [i, 0] };
@@ -66,7 +96,7 @@ class Learned extends Panels {
   }
 
   pick({ name, column }) {
-    if (name !== "spectrum") this.settings.i = column;
+    if (name !== "spectrum" && name !== "sum") this.settings.i = column;
   }
 
   compute() {
@@ -86,15 +116,22 @@ class Learned extends Panels {
     const { n, stats } = this, { i, principal } = this.settings, rows = this.rows(), rank = stats.rank.learned;
     this.show("i", 0, n - 1);
     for (const name of FURTHER) this.panels[name].cell.hidden = this.isPresented || !this.settings.more;
-    this.panels.lengths.cell.hidden = this.isPresented;
+    for (const name of ["lengths", "learned-cosines"]) this.panels[name].cell.hidden = this.isPresented;
     const values = { i, n, d: rows, rank, sinusoidal_rank: stats.rank.sinusoidal,
       sinusoidal_length: significant(stats.lengths.sinusoidal[0], 4) };
-    for (const [name, { say }] of Object.entries(this.panels)) {
+    const { sum, ...others } = this.panels;
+    sum.say(fill(this.labels[i === this.token ? "sum" : "sum_moved"], { ...this.named(), d: this.d }));
+    for (const [name, { say }] of Object.entries(others)) {
       const limit = significant(this.limit(name === "sinusoidal" ? name : "learned"));
       const key = principal && KINDS.includes(name) ? `${name}_turned` : name.replace("-", "_");
       say(fill(this.labels[this.isPresented && SHORT.includes(key) ? `${key}_short` : key], { ...values, limit }));
     }
     marked(this.reading, this.hover ? this.hoverText() : fill(this.labels.reading, { i, ...this.values(i) }));
+  }
+
+  /** The picked token, its id and its place, and the position whose row is added. */
+  named() {
+    return { token: this.tokens[this.token], id: this.ids[this.token], place: this.token, i: this.settings.i };
   }
 
   values(i) {
@@ -105,6 +142,10 @@ class Learned extends Panels {
 
   hoverText() {
     const { name, column, row } = this.hover, { labels } = this, [kind] = name.split("-");
+    if (name === "sum") {
+      const [e, p, x] = this.strips().map((strip) => decimals(strip[column]));
+      return fill(labels.tip_sum, { c: column, e, p, x });
+    }
     if (isSquare(name))
       return fill(labels.tip_cosine, { i: row, j: column, value: decimals(this.cos[kind][row * this.n + column]) });
     if (name === "alike") {
@@ -127,6 +168,7 @@ class Learned extends Panels {
   }
 
   drawPanel(name, context) {
+    if (name === "sum") { this.drawSum(context, this.cells(name)); return; }
     const box = this.cells(name), { left, width, height } = box, { i } = this.settings;
     if (name === "alike") this.drawAlike(context, box);
     else if (isLine(name)) this.drawLines(context, name, box);
@@ -140,6 +182,21 @@ class Learned extends Panels {
     stroke(context, this.ink("text"), 1.25);
     line(context, left + share * width, 0, left + share * width, height);
     if (isSquare(name)) line(context, left, share * height, left + width, share * height);
+  }
+
+  /** Three strips below each other, in one scale of colours. */
+  drawSum(context, { left, width, height }) {
+    const strips = this.strips(), table = this.theme.table("div");
+    const gap = 0.35 * this.fontSize, step = (height + gap) / 3;
+    const most = Math.max(deepest(this.E), deepest(this.stored.learned)), { id, i } = this.named();
+    strips.forEach((strip, k) => {
+      const picture = matrixPicture(1, this.d, (_, c) => strip[c], table, -most, most), y = k * step;
+      placePicture(context, picture, left, y, width, step - gap);
+      context.font = `${k === 2 ? "700 " : ""}${this.fontSize}px ${this.ink("font")}`;
+      write(context, [`E[${id}]`, `+ P[${i}]`, "="][k], left - 8, y + (step - gap) / 2, this.ink("text"), "right");
+    });
+    stroke(context, this.ink("residual-ink"), 2);
+    context.strokeRect(left, 2 * step, width, step - gap - 1);
   }
 
   /** The cosines on their whole scale. */

@@ -1,22 +1,25 @@
-"""Learned: the loaded model's learned positions beside sinusoids."""
+"""Learned: a token's row of E and a learned row of P, whose sum is the input, and all rows of P beside sinusoids."""
 import bisect
 import zlib
 
 import numpy as np
 
+from core.app.base.markdown import code
 from core.app.compute import growing_results
 from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth, cannot
-from core.app.state import Run
+from core.app.state import Run, reader
 from core.app.state.lesson_settings import Setting
 from core.figures import positions as figures
-from core.figures.numbers import latex_number, plain_number, readable
+from core.figures.numbers import bracketed, latex_number, plain_number, readable
 from core.model import positional
 from pages.positions.shared import PICTURE, Instrument
 
-SETTINGS = {"i": Setting(40, 0, 4095), "principal": Setting(True), "more": Setting(False)}
+# i: the place, −1 for the picked token's own
+SETTINGS = {"i": Setting(-1, -1, 4095), "principal": Setting(False), "more": Setting(False)}
 LIMITS = (-0.1, 0.1, 0.9)     # cosines between the answers: opposite, nothing in common, alike, nearly the same
 SHOWN_AXES = 16   # drawn principal axes, the strongest ones, whose waves are visible
-# Both matrices, their cosines, lengths and spectra under one cursor, beside sinusoids of the same shape.
+# The sum of two rows; both matrices, their cosines, lengths and spectra under one cursor, beside sinusoids of the same
+# shape.
 _picture = Instrument("learned", __file__, SETTINGS)
 
 
@@ -25,7 +28,7 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
     n = 0 if run.model.P is None else len(run.model.P)
     if n < 3:
         return None
-    i = min(_picture.values()["i"], n - 2)
+    i = min(_values(n)["i"], n - 2)
 
     def truth(guess: int) -> Truth:
         cosines = _geometries(run)[0].cosines
@@ -36,6 +39,13 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
     limits = dict(zip(("low", "middle", "high"), map(readable, LIMITS)))
     options = [page.label(f"before_learned_{which}", **limits) for which in range(len(LIMITS) + 1)]
     return Prediction("learned", Options(options), truth, {"n": n, "i": i, "near": i + 1})
+
+
+def _values(n: int) -> dict:
+    """The settings, with i as a position of the n that have a row."""
+    values = _picture.values()
+    i = reader.selection().position if values["i"] < 0 else values["i"]
+    return values | {"i": min(i, n - 1)}
 
 
 def _shape(cosines: np.ndarray, i: int) -> int:
@@ -52,13 +62,16 @@ def draw(page: Lesson, run: Run) -> Reading:
     if run.model.P is None:
         return cannot(page.label("learned_none", scheme=run.model.config.positions))
     learned, sinusoidal = _geometries(run)
-    values = _picture.values()
-    i = values["i"] = min(values["i"], len(learned.P) - 1)
-    _picture.draw(page, values, *_message(learned, sinusoidal))
+    values = _values(len(learned.P))
+    i, at = values["i"], reader.selection().position
+    header, arrays = _message(learned, sinusoidal)
+    words = {"token": at, "tokens": run.tokens, "ids": run.token_ids}
+    _picture.draw(page, values, header | words, arrays | {"E": _rows(run)},
+                  {"picked": lambda token: reader.select(position=token)})
     near = i + 1 if i + 1 < len(learned.P) else max(i - 1, 0)
     cosine = plain_number(learned.cosines[i, near])
     return Reading(
-        lines=_numbers(page, learned, i, near),
+        lines=[_sum(page, run, at, i), *_numbers(page, learned, i, near)],
         question=_question(page, learned, i),
         functions=[figures.geometry],
         data={"learned_positions.csv": lambda: figures.matrix_table(learned.P, "position", "dimension", "value")},
@@ -67,6 +80,19 @@ def draw(page: Lesson, run: Run) -> Reading:
                          length=plain_number(learned.lengths[i]), rank=learned.rank),
         summary={f"‖P{i}‖": plain_number(learned.lengths[i]), f"cos(P{i}, P{near})": cosine, "99 %": str(learned.rank)},
     )
+
+
+def _rows(run: Run) -> np.ndarray:
+    """(N, d) the embeddings of the prompt's tokens, before any position is added."""
+    return run.trace.embedding.detach().to("cpu").float().numpy()
+
+
+def _sum(page: Lesson, run: Run, at: int, i: int) -> tuple[str, str]:
+    """The first entry of the sum of a token's row of E and row i of P."""
+    a, b = float(_rows(run)[at, 0]), float(run.model.P[i, 0])
+    return (page.label("learned_numbers_sum", token=code(run.tokens[at]), i=i),
+            rf"E_{{{run.token_ids[at]},0}} + P_{{{i},0}} = {latex_number(a)} + {bracketed(latex_number(b))} = "
+            rf"{latex_number(a + b)}")
 
 
 def _geometries(run: Run) -> tuple[figures.Geometry, figures.Geometry]:

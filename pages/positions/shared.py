@@ -1,5 +1,5 @@
 """What the views of the lesson share: the choice among them, and their instruments."""
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -29,12 +29,14 @@ class Instrument:
         return lesson_settings.read(self._prefix, self._settings)
 
     def draw(self, page: Lesson, values: Mapping, header: Mapping | None = None,
-             arrays: Mapping[str, np.ndarray] | None = None) -> None:
-        """Draw the picture with these values of its settings, and keep the values that the reader sets."""
+             arrays: Mapping[str, np.ndarray] | None = None, events: Mapping[str, Callable] | None = None) -> None:
+        """Draw the picture with these values of its settings, and keep the values that the reader sets. events: what
+        else the picture tells, by name.
+        """
         key = f"{self._prefix}_instrument"
         data = pack({**(header or {}), "settings": values, "labels": page.labels(self._labels),
                      "present": reader.present()}, arrays)
-        self._component(key=key, data=data, on_settings=lambda settings: lesson_settings.keep(
+        self._component(key=key, data=data, events=events or {}, on_settings=lambda settings: lesson_settings.keep(
             self._prefix, self._settings, settings))
 
 

@@ -19,7 +19,7 @@ _EACH = {
     "positions/symmetry": {ENTRY: "symmetry_numbers_row", EDGE: "symmetry_numbers_largest"},
     "positions/waves": {EDGE: "waves_entries waves_residual waves_step"},
     "positions/rotary": {STEP: "rotary_numbers_pair"},
-    "positions/learned": {ENTRY: "learned_numbers_product learned_numbers_before"},
+    "positions/learned": {ENTRY: "learned_numbers_sum learned_numbers_product learned_numbers_before"},
     "positions/biases": {STEP: "bias_numbers_weight bias_numbers_relative",
                          EDGE: "bias_numbers_slope bias_numbers_score"},
     "positions/beyond": {SIZES: "beyond_numbers_relative"},

@@ -103,12 +103,16 @@ def product(case: Case) -> Expected:
 
 
 def learned(case: Case) -> Expected:
-    """The row of P at the picked position, and the next one."""
+    """The row of P at the picked position, its first number added to that of the picked token's row, and the next row.
+    """
+    run, at = case.run, case.sent("position_learned")["token"]
+    first = float(run.trace.embedding[at, 0])
     i, P = case.sent("position_learned")["settings"]["i"], case.run.model.P.double()
     is_last = i + 1 == len(P)
     a, b = P[i], P[i - 1 if is_last else i + 1]
     product = "learned_numbers_before" if is_last else "learned_numbers_product"
-    return {"learned_numbers_length": [float(a.norm())], product: [float(a @ b)],
+    return {"learned_numbers_sum": [first, float(a[0]), first + float(a[0])],
+            "learned_numbers_length": [float(a.norm())], product: [float(a @ b)],
             "learned_numbers_cosine": [float(a @ b / a.norm() / b.norm())]}
 
 

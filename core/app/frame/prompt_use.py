@@ -15,7 +15,7 @@ NEVER = ("", "")
 # lesson -> its views that do not read the prompt -> the setting, and its value, with which they do all the same
 UNREAD = {
     "embeddings": dict.fromkeys(("neighbours", "map", "arithmetic"), NEVER),
-    "positions": dict.fromkeys(("waves", "learned", "biases", "beyond", "measured"), NEVER),
+    "positions": dict.fromkeys(("waves", "biases", "beyond", "measured"), NEVER),
     "attention": {"three": NEVER, "worksheet": NEVER},
     "language_models": {"sentences": ("after", "true"), "tasks": NEVER, "correct": NEVER, "decipher": NEVER,
                         "toy": NEVER, "table": NEVER},

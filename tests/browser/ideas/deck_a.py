@@ -19,7 +19,7 @@ from core.model.intervention import Intervention
 from tests.browser.ideas import formulas, seen
 from tests.browser.serving import settle
 from tests.claims.passes import opening, run
-from tests.helpers.messages import numbers_in, value_of
+from tests.helpers.messages import value_of
 
 ROOT = Path(__file__).parents[3]
 
@@ -67,6 +67,9 @@ def one_strip_reads_a_token_and_scores_it(page: Page) -> None:
         assert numbers[:6] == pytest.approx([float(v[c]) for c in range(3) for v in (h, row)], abs=0.006)
         assert numbers[6:8] == pytest.approx([float(h @ row), float(u[j])], abs=0.006)
         assert value_of(re.search(r"\S+\s%$", said)[0]) == pytest.approx(float(u.softmax(-1)[j]), rel=0.02)
+    for _ in range(12):                                                    # back to the first column
+        picture.press("ArrowLeft")
+    expect(stage).to_contain_text(f"row {best} of E and column {best} of Eᵀ")
 
 
 @seen("A21")
@@ -165,11 +168,23 @@ def each_harm_is_listed_with_what_is_shown_and_what_is_left_out(page: Page) -> N
 
 
 @seen("A11")
-def two_learned_rows_have_the_cosine_of_the_models_matrix(page: Page) -> None:
-    [said] = [formula for formula in formulas(page) if formula.startswith(r"\cos")]
-    i, j = map(int, re.findall(r"P_\{(\d+)\}", said)[:2])
-    rows = opening().model.P.detach().double()
-    assert numbers_in(said)[-1] == pytest.approx(float(torch.cosine_similarity(rows[i], rows[j], dim=0)), abs=1e-4)
+def a_row_of_E_and_a_row_of_P_make_the_input(page: Page) -> None:
+    there, strips, slider = opening(), page.locator(".canvas-sum"), page.locator(".range.i input")
+    last = len(there.token_ids) - 1
+
+    def summed(i: int) -> None:
+        strips.hover(position={"x": strips.bounding_box()["width"] / 2, "y": 10})
+        said = page.locator(".instrument .reading").inner_text()
+        c, *shown = map(value_of, re.search(r"number (\d+): (\S+) \+ (\S+) = (\S+)", said).groups())
+        e, p = (float(rows[at, int(c)]) for rows, at in ((there.trace.embedding, last), (there.model.P, i)))
+        assert shown == pytest.approx([e, p, e + p], abs=6e-5)
+
+    assert slider.input_value() == str(last)
+    summed(last)
+    assert torch.allclose(there.trace.blocks[0].resid_pre[last], there.trace.embedding[last] + there.model.P[last])
+    slider.press("ArrowRight")
+    expect(page.locator(".sum .caption")).to_contain_text(f"at {last + 1} it would")
+    summed(last + 1)
 
 
 @seen("A30")

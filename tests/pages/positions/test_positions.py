@@ -25,7 +25,7 @@ from core.model.config import POSITIONS, ModelConfig
 from core.model.intervention import Intervention
 from core.model.transformer import Transformer
 from pages.positions import biases, rotary, symmetry, waves
-from tests.helpers import lessons, predictions
+from tests.helpers import lessons, messages, predictions
 from tests.helpers.messages import formulas, unpacked
 
 pytestmark = pytest.mark.long
@@ -445,6 +445,20 @@ def test_the_directions_that_hold_nine_tenths_are_the_eigenvectors_of_the_larges
     count = int((shares.cumsum(0) / shares.sum() < 0.9).sum()) + 1
     at = opened("learned")
     lessons.answer(at, "learned", words(at).index(str(count)))
+
+
+def test_a_token_and_its_place_are_the_first_rows_that_are_added():
+    there = run_of("The cat sat", "stories")
+    sent = messages.given(opened("learned", prompt="The cat sat"), "position_learned")
+    at = len(there.token_ids) - 1
+    assert (sent["token"], sent["settings"]["i"]) == (at, at) and sent["tokens"] == list(there.tokens)
+    d = sent["d"]
+    E, P = (sent[name].reshape(-1, d) for name in ("E", "learned"))
+    assert np.array_equal(E, there.model.E[list(there.token_ids)].detach().numpy())
+    assert E[at] + P[at] == pytest.approx(there.trace.blocks[0].resid_pre[at].numpy(), abs=1e-6)
+    elsewhere = messages.given(opened("learned", prompt="The cat sat", position="1", positions_learned_i="200"),
+                               "position_learned")
+    assert (elsewhere["token"], elsewhere["settings"]["i"]) == (1, 200)
 
 
 def test_a_model_without_learned_positions_is_not_asked_about_them():
