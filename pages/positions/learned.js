@@ -41,6 +41,7 @@ class Learned extends Panels {
       this.cos = { learned: cosines(this.stored.learned, n, d), sinusoidal: cosines(this.stored.sinusoidal, n, d) };
     }
     Object.assign(this, { E: header.E, tokens: header.tokens, ids: header.ids, token: header.token });
+    this.most = Math.max(deepest(this.E), deepest(this.stored.learned));
     this.tokenName.textContent = this.labels.token;
     this.list.replaceChildren();
     this.tokens.forEach((text, k) => { make("option", "", this.list, `${k} ${text}`).value = String(k); });
@@ -188,7 +189,7 @@ class Learned extends Panels {
   drawSum(context, { left, width, height }) {
     const strips = this.strips(), table = this.theme.table("div");
     const gap = 0.35 * this.fontSize, step = (height + gap) / 3;
-    const most = Math.max(deepest(this.E), deepest(this.stored.learned)), { id, i } = this.named();
+    const { most } = this, { id, i } = this.named();
     strips.forEach((strip, k) => {
       const picture = matrixPicture(1, this.d, (_, c) => strip[c], table, -most, most), y = k * step;
       placePicture(context, picture, left, y, width, step - gap);

@@ -189,6 +189,7 @@ PICTURES = {
     "learned positions": Picture(
         "positions?positions_view=learned&positions_learned_principal=false", ".canvas-learned", ".reading",
         points=150, late=True,
+        besides=label("positions", "learned_reading"),      # when the mouse itself is left behind by the scrolling
         readings=(Reading(label("positions", "learned_tip"), lambda shown: shown.model.P, ("i", "dimension")),)),
 }
 # These have at most 9 × 9 entries, and of so many points some are in each.
