@@ -1,4 +1,4 @@
-"""What surrounds an instrument: navigation, prompt bar, strip, explanation, experiments, question, code and data, pins.
+"""The frame of an instrument: navigation, prompt bar, strip, explanation, experiments, question, code and data, pins.
 
 Begin with shell.py (one run of the app) and lesson.py (the parts of a lesson).
 """

@@ -1,7 +1,6 @@
-"""How an altair chart comes on the page: over the whole width, in the look that its figure gave it, with its
-tables by name.
+"""Put an altair chart on the page: over the whole width, in the look that its figure gave it, with its tables by name.
 
-Tests check what a chart says against the schema of Vega-Lite; in the app that check would take as long as all the rest
+Tests check a chart's spec against the schema of Vega-Lite; in the app that check would take as long as all the rest
 of drawing it, and `st.altair_chart` writes out the charts of one reader at a time.
 """
 import json
@@ -17,17 +16,17 @@ from core.app.state import reader
 
 schemapi.disable_debug_mode()       # which checks every part of a chart when it is made
 
-# altair names a layer in which something can be picked after a hash of its contents: the browser would build a chart
-# anew whose values have changed. The place among the layers, which follows the hash, is enough.
+# altair names a layer in which something can be picked after a hash of its contents: the browser would rebuild a chart
+# whenever its values change. The layer's place, which follows the hash, is enough of a name.
 _HASHED_NAME = re.compile(r'"view_[0-9a-f]{16}')
 
 
 def show(chart: alt.Chart | alt.LayerChart, key: str, **options) -> None:
     """Draw an altair chart with these options of `st.vega_lite_chart`, updated in place while its spec is the same.
 
-    The chart stands in a container of this key, by whose class downloads and tests find it; its own key is
-    `<key>_chart`. It is this function's from here on. It is drawn as SVG, whose marks the keys read
-    (components.chart_keys): of more than 2,000 marks Streamlit would make a canvas.
+    The chart stands in a container with this key, by whose class downloads and tests find it; its own key is
+    `<key>_chart`. This function changes it. It is drawn as SVG, whose marks the keys read
+    (components.chart_keys): with more than 2,000 marks Streamlit would draw a canvas.
     """
     chart.usermeta = {"embedOptions": {"renderer": "svg"}}
     tables = take_tables(chart)
@@ -35,17 +34,17 @@ def show(chart: alt.Chart | alt.LayerChart, key: str, **options) -> None:
 
 
 def show_spec(spec: Mapping, tables: Mapping[str, pd.DataFrame], key: str, **options) -> None:
-    """The same of a Vega-Lite spec, which calls its tables by these names."""
+    """Draw a Vega-Lite spec as `show` draws a chart; the spec calls its tables by these names."""
     with st.container(key=key):
         st.vega_lite_chart(spec={**spec, "datasets": tables}, theme=None, width="stretch",
                            key=f"{key}_chart", **options)
 
 
 def take_tables(chart: alt.Chart | alt.LayerChart) -> dict[str, pd.DataFrame]:
-    """The tables of a chart and its layers by name; leaves the names in their place. Layers may share a table.
+    """Take the tables out of a chart and its layers, by name; the names stay in their place. Layers may share a table.
 
-    `st.altair_chart` names a table after what it holds: the spec would change with the values, and the browser would
-    build the chart anew.
+    `st.altair_chart` names a table after its contents: the spec would change with the values, and the browser would
+    rebuild the chart.
     """
     tables: dict[str, pd.DataFrame] = {}
     for part in (chart, *getattr(chart, "layer", ())):
@@ -56,7 +55,7 @@ def take_tables(chart: alt.Chart | alt.LayerChart) -> dict[str, pd.DataFrame]:
 
 
 def spec_of(chart: alt.Chart | alt.LayerChart) -> dict:
-    """The Vega-Lite spec of a chart, in its figure's look and not altair's; the same for equal charts of other values.
+    """The Vega-Lite spec of a chart, in its figure's look and not altair's. It does not change with the values.
     """
     spec = chart.to_dict(validate=False) | {"config": chart.config}
     del spec["$schema"]
@@ -64,21 +63,19 @@ def spec_of(chart: alt.Chart | alt.LayerChart) -> dict:
 
 
 def screen_taken(more: int = 0) -> int:
-    """The pixels of the first screen that a picture cannot have: prompt, strip, title and two rows of controls, and
-    `more`; present mode has larger type and a bar below.
+    """The height in pixels of the first screen that a picture cannot use: prompt, strip, title, two rows of controls,
+    and `more`; present mode has larger type and a bar below.
     """
     return 312 + more + (75 if reader.present() else 0)
 
 
 def look(height: int, presenting: int) -> dict:
-    """How a chart is drawn for this reader: its theme, the scale of its type, and its pixels of height, which are
-    `presenting` in present mode.
-    """
+    """Options of a chart for this reader: theme, scale of type, and height in pixels, `presenting` in present mode."""
     return {"theme": reader.theme(), "scale": reader.scale(), "height": presenting if reader.present() else height}
 
 
 def draw(prefix: str, chart: alt.TopLevelMixin, name: str, on_pick: Callable[[dict], None] | None = None) -> None:
-    """A chart of a lesson, as `show` has it. on_pick: called in a callback with the point of its selection "picked"."""
+    """Draw a lesson's chart with `show`. on_pick: called in a callback with the point of its selection "picked"."""
     key = f"{prefix}{name}"
 
     def pick() -> None:
@@ -89,5 +86,5 @@ def draw(prefix: str, chart: alt.TopLevelMixin, name: str, on_pick: Callable[[di
 
 
 def draw_spec(prefix: str, name: str, rows: pd.DataFrame, spec: Mapping) -> None:
-    """The same of a Vega-Lite spec over one table."""
+    """Draw a lesson's Vega-Lite spec over one table."""
     show_spec({**spec, "data": {"name": "rows"}}, {"rows": rows}, f"{prefix}{name}")

@@ -10,17 +10,18 @@ from core.app.classroom.guesses import Options
 from core.app.frame import live_class
 from core.app.frame.guard import fragment
 
-MOST_BUTTONS = 9      # options that stand below each other; more are a list to open
+MOST_BUTTONS = 9      # options drawn below each other; more become a list to open
 
 
 @dataclass(frozen=True)
 class Question:
-    """What the reader is asked: `options[answer]` was computed from the model, and the explanation says how.
+    """A question to the reader: `options[answer]` was computed from the model, and the explanation says how.
 
     `key` tells a lesson's questions apart.
 
-    Where the answer takes passes of its own, which every change of the page would wait for, `answer` computes it with
-    the explanation when the reader has committed, and `about` says of what, such as the model and the tokens.
+    If the answer needs passes of its own, for which every change of the page would wait, `answer` is a function that
+    computes it with the explanation once the reader has committed, and `about` names its inputs, such as the model and
+    the tokens.
     """
 
     key: str
@@ -37,10 +38,10 @@ class Question:
 
 @fragment
 def draw(lesson: str, question: Question, words: TextFile) -> None:
-    """The question with its options; the answer and the explanation stand there only after the reader has
-    committed to one.
+    """Draw the question with its options; the answer and the explanation appear only after the reader has committed
+    to an option.
 
-    A question that has changed (another prompt, another selection) has to be answered anew.
+    A question that has changed (another prompt, another selection) must be answered again.
     """
     key, options = f"{lesson}_{question.key}", question.options
     asked = (question.question, tuple(options), question.about if callable(question.answer) else question.answer)
@@ -51,7 +52,7 @@ def draw(lesson: str, question: Question, words: TextFile) -> None:
     committed, answered = st.session_state.get(f"{key}_committed", (None, None))
     many = len(options) > MOST_BUTTONS      # the blocks of a large model
     widget = f"{key}_given_of_many" if many else f"{key}_given"
-    # the browser keeps the text of what was picked for another question, and of a page that was left nothing is kept
+    # the browser keeps the text of an option picked for another question, and nothing is kept of a page that was left
     if st.session_state.get(f"{key}_asked") != asked or widget not in st.session_state:
         st.session_state[f"{key}_asked"] = asked
         st.session_state[widget] = answered if committed == asked else None
@@ -68,10 +69,10 @@ def draw(lesson: str, question: Question, words: TextFile) -> None:
 
 
 def _draw_for_class(key: str, question: Question, asked: tuple, words: TextFile) -> None:
-    """The question on the wall of a class, whose phones answer it; then the answer beside what they say."""
+    """Draw the question on the wall of a class, whose phones answer it; then the answer beside theirs."""
     offer = Options([plain(option) for option in question.options]).offer()
     header = {"asked": live_class.asked(key, question.question, offer, asked), "inline": True}
-    own = f"{key}_{live_class.code()}"          # what the reader has committed to alone does not count
+    own = f"{key}_{live_class.code()}"          # an answer that the reader has given alone does not count
     if st.session_state.get(f"{own}_committed", (None,))[0] != asked:
         live_class.draw_wall(words, header | {"mode": "ask"}, {"reveal": lambda _: _commit(own, asked, None)},
                              key=f"{key}_wall")
@@ -83,15 +84,15 @@ def _draw_for_class(key: str, question: Question, asked: tuple, words: TextFile)
 
 
 def _lock_in(key: str, asked: tuple, widget: str) -> None:
-    """Commit to what is picked; a quick hand may press before its browser knows that the question has changed, when
-    nothing is picked, or the text of an option of the one before.
+    """Commit to the picked option. A quick hand may press before its browser knows that the question has changed: then
+    nothing is picked, or the text of an option of the previous question.
     """
     if (given := st.session_state[widget]) in range(len(asked[1])):
         _commit(key, asked, given)
 
 
 def _commit(key: str, asked: tuple, given: int | None) -> None:
-    """Keep what was asked and which option the reader has given, None on a wall."""
+    """Keep what was asked and the option that the reader has given, None on a wall."""
     st.session_state[f"{key}_committed"] = (asked, given)
 
 

@@ -1,4 +1,4 @@
-"""Add the view that is open to the reader's own class: its question, and what to look for in it."""
+"""Add the open view to the reader's own class, with its question and what to look for in it."""
 import streamlit as st
 
 from core.app.base import catalogue
@@ -8,7 +8,8 @@ from core.app.state import reader
 
 
 def draw(lesson: str, title: str, words: TextFile) -> None:
-    """A drawer below the picture, filled when it opens. title: what the step is called unless the reader says so."""
+    """Draw a drawer below the picture, filled when it opens. title: the step's title unless the reader writes another.
+    """
     with st.popover(words.label("add_class"), key=f"{lesson}_add_class", on_change="rerun") as drawer:
         if not drawer.open:
             return
@@ -26,6 +27,6 @@ def draw(lesson: str, title: str, words: TextFile) -> None:
 
 
 def _add(lesson: str, key: str) -> None:
-    """Callback: the fields whose keys begin with `key` become a step."""
+    """Callback: make a step of the fields whose keys begin with `key`."""
     texts = (st.session_state[f"{key}_{name}"] for name in ("title", "ask", "look", "options"))
     own_class.keep((*own_class.steps(), own_class.here(lesson, *texts)))

@@ -1,5 +1,5 @@
-"""A class while it is taught: the present step at the foot of the screen, with the way on, also by keys; over the whole
-stage its question, until it is revealed; and then beside its picture what the class has answered from its phones.
+"""A class while it is taught: the present step at the foot of the screen, with buttons and keys to go on; the step's
+question over the whole stage until it is revealed; then, beside its picture, the answers from the class's phones.
 """
 import streamlit as st
 
@@ -14,16 +14,16 @@ from core.app.state.run import Run
 from core.components.class_question import class_question
 from core.components.page.keys import presenters_keys
 
-TIMER = ("timer", "timer_go", "timer_stop", "time_is_up")      # what the timer says
+TIMER = ("timer", "timer_go", "timer_stop", "time_is_up")      # labels of the timer
 
 
 def covers(lesson: str) -> bool:
-    """Whether a lesson stands covered: it is the class's present step, whose question is not answered yet."""
+    """Whether a lesson is covered: it is the class's present step, and its question is not answered yet."""
     return bool(reader.class_step()) and not reader.class_revealed() and lesson == _step().lesson
 
 
 def draw_question(words: TextFile) -> None:
-    """The step's question in place of its picture; with the prompt where the step has one of its own."""
+    """Draw the step's question in place of its picture, with the prompt if the step has its own."""
     step = _step()
     with st.container(key="class_question"):
         timer = {name: words.label(f"class_{name}") for name in TIMER}
@@ -34,9 +34,9 @@ def draw_question(words: TextFile) -> None:
 
 
 def draw_told(lesson: str, words: TextFile, run: Run, *, folded: bool) -> None:
-    """Beside the picture of a step: what the phones have answered, and the right answer. Nothing without a class.
+    """Draw, beside the picture of a step, the answers of the phones and the right answer. Nothing without a class.
 
-    folded: it begins as one line, since the picture has no room beside it.
+    folded: begin as one line, since there is no room beside the picture.
     """
     if reader.class_step() and live_class.is_open() and lesson == _step().lesson:
         told = {"model": _right(_step(), run), "statements": [], "seen": -1, "reason": "", "folded": folded,
@@ -45,7 +45,7 @@ def draw_told(lesson: str, words: TextFile, run: Run, *, folded: bool) -> None:
 
 
 def _asked(step: Step) -> dict:
-    """The step's question as phones are asked it."""
+    """The step's question in the form that phones get."""
     return live_class.asked("step", step.ask, step.form.offer(), (class_plan.present().name, _number()),
                             _prompt(step))
 
@@ -55,14 +55,14 @@ def _prompt(step: Step) -> str:
 
 
 def _right(step: Step, run: Run) -> dict | None:
-    """The right answer, as a tally marks it: the token that the model finds likeliest next, or an option; or None."""
+    """The right answer, as a tally marks it: the model's likeliest next token, or an option; or None."""
     if step.answer == NEXT:
         return class_games.likeliest(run)
     return {"answer": int(step.answer) - 1, "seen": True} if step.answer else None
 
 
 def draw(words: TextFile) -> None:
-    """The present step in one bar: its title and, once its picture is revealed, what to look for in it."""
+    """Draw the present step in one bar: its title and, once its picture is revealed, what to look for in it."""
     plan, number = class_plan.present(), _number()
     step, shown, last = plan.steps[number - 1], reader.class_revealed(), number == len(plan.steps)
     by = 0
@@ -90,7 +90,7 @@ def draw(words: TextFile) -> None:
 
 
 def _go(plan: Plan, number: int, revealed: bool) -> None:
-    """To a step's question or picture. On the step's own page what has been set there stays."""
+    """Go to a step's question or picture. On the step's own page the reader's settings stay."""
     if number == _number() and reader.class_revealed() != revealed:
         reader.apply({"class_revealed": number if revealed else 0})
     else:

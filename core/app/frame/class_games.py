@@ -1,5 +1,5 @@
-"""What the model says to a class that plays: how probable it finds each next word that the class has given, and by how
-much each head changes the next token.
+"""The model's part in a class's games: how probable it finds each next word that the class has given, and how much each
+head changes the next token.
 """
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from core.model.generation import log_probs_of
 from core.model.intervention import HeadEdit, Intervention
 from core.model.trace import Trace
 
-MOST_WORDS = 30         # that the model is asked about at once
-MOST_KNOWN = 200        # tokens of which a class's wall knows the probability
-MOST_HEADS = 150        # that are switched off one by one
-N_CANDIDATES = 5        # of them, to choose from
-MOST_SIDE = 32          # tokens of their pictures
+MOST_WORDS = 30         # words that the model is asked about at once
+MOST_KNOWN = 200        # tokens whose probability a class's wall knows
+MOST_HEADS = 150        # heads that are switched off one by one
+N_CANDIDATES = 5        # heads to choose from
+MOST_SIDE = 32          # tokens in the picture of a head's pattern
 MOST_CHARACTERS = 4_000     # of a text that the class writes or reads
 
 
 def next_words(run: Run, text: str, words: Sequence[str]) -> dict:
-    """The model after a text: {text, bars: [[word, p]], bits, entropy}.
+    """The model's prediction after a text: {text, bars: [[word, p]], bits, entropy}.
 
-    Each word is told by the probability of its first token, as everywhere in the app; behind the words come the
-    likeliest tokens. bits: −log2 of the first word's probability; entropy: of the model's next token, in bits.
+    The p of a word is the probability of its first token, as everywhere in the app; the likeliest tokens follow the
+    words. bits: −log2 of the first word's probability; entropy: that of the model's next token, in bits.
     """
     read = run.with_text(text)
     logits = read.logits()
@@ -60,7 +60,7 @@ def _probabilities(logits: np.ndarray) -> np.ndarray:
 
 
 def _bars(run: Run, p: np.ndarray, most: int) -> list[list]:
-    """The `most` likeliest tokens as [what is shown, p], the likeliest first."""
+    """The `most` likeliest tokens as [visible text, p], the likeliest first."""
     return [[run.tokenizer.visible(int(i)), float(p[i])] for i in np.argsort(-p, kind="stable")[:most]]
 
 
@@ -71,7 +71,7 @@ def can_lose_heads(run: Run) -> bool:
 
 
 def effects(run: Run) -> np.ndarray:
-    """(L, h): KL(p ‖ q) in nats at the last position, p of the model as it is and q without that head."""
+    """KL(p ‖ q) in nats at the last position, (L, h): p with all heads, q without this head."""
     config = run.model.config
 
     def measured() -> np.ndarray:
@@ -84,11 +84,12 @@ def effects(run: Run) -> np.ndarray:
 
 
 def head_truth(run: Run, about: str, guess: object) -> dict:
-    """The model's answer to a class that picks a head to switch off, by its place row by row. candidates: those to
-    choose from, each {place, block, head, token, picture}, token being what it looks at most from the last position,
-    picture its pattern over the last MOST_SIDE tokens, a hexadecimal digit of a weight; about, answer, block, head,
-    said: the head whose loss changes the next token most, and by how much; own_block, own_head, own: the class's own,
-    own "" where it has picked none.
+    """The model's answer to a class that picks a head to switch off; a head's place is counted row by row.
+
+    candidates: the heads to choose from, each {place, block, head, token, picture}: token is the one that the head
+    attends to most from the last position, picture its pattern over the last MOST_SIDE tokens, one hexadecimal digit a
+    weight. about, answer, block, head, said: the head whose loss changes the next token most, and by how much.
+    own_block, own_head, own: the class's head; own is "" if it has picked none.
     """
     found = effects(run)
     flat, n_heads = found.ravel(), found.shape[1]

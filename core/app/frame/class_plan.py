@@ -1,5 +1,5 @@
-"""The plans of classes: which lesson stands on the wall for how many minutes, what the class is asked before it sees
-the picture, and what to look for in it. The course's text has some; a teacher's own is `own_class`'s.
+"""Plans of classes: which lesson is on the wall for how many minutes, what the class is asked before it sees the
+picture, and what to look for in it. Some stand in the course's text; `own_class` has a teacher's own.
 """
 import functools
 import itertools
@@ -15,7 +15,7 @@ USUAL = "hour"
 
 @dataclass(frozen=True)
 class Plan:
-    """A class. `name`: as an address has it: the id of a plan of the course's text, or a whole plan of a teacher's own.
+    """The plan of a class. `name`, as in an address: the id of a plan in the course's text, or a teacher's whole plan.
     """
 
     name: str
@@ -25,13 +25,13 @@ class Plan:
 
     @functools.cached_property
     def starts(self) -> tuple[int, ...]:
-        """The minute at which each step begins, and at last the one at which the class ends."""
+        """The minute at which each step begins; last, the minute at which the class ends."""
         return tuple(itertools.accumulate((step.minutes for step in self.steps), initial=0))
 
     def opening(self, number: int, *, revealed: bool = False) -> dict:
-        """What opens step `number`, from 1, in present mode: settings for `reader.open_lesson` and `address.link`.
+        """The settings that open step `number`, from 1, in present mode, for `reader.open_lesson` and `address.link`.
 
-        Model, prompt and selection that the step does not name are the usual ones, not those of the step before.
+        Model, prompt and selection are the defaults if the step does not name them, not those of the previous step.
         """
         return reader.picture_defaults() | self.steps[number - 1].settings | {
             "present": True, "class": number, "class_plan": "" if self.name == USUAL else self.name,
@@ -39,7 +39,7 @@ class Plan:
 
 
 def plans() -> dict[str, Plan]:
-    """The plans `# plan: id` of the course's text by their ids, with those steps whose lessons exist."""
+    """The plans `# plan: id` of the course's text by id, with the steps whose lessons exist."""
     text, there = prose.load(catalogue.COURSE), {entry.id for entry in catalogue.existing()}
     steps = {entry.id: entry for entry in text.entries("step") if entry.settings["lesson"] in there}
     return {entry.id: Plan(entry.id, entry.title, entry.look,
@@ -48,19 +48,19 @@ def plans() -> dict[str, Plan]:
 
 
 def present() -> Plan:
-    """The plan that is being taught; the usual one where the address names none that can be."""
+    """The plan that is being taught; the usual one if the address names no valid plan."""
     name, known = reader.class_plan(), plans()
     return known.get(name) or own(name) or known[USUAL]
 
 
 def own(packed: str) -> Plan | None:
-    """A teacher's own plan as an address has it; None for what is none."""
+    """A teacher's own plan from its form in an address; None if the text is no plan."""
     steps = own_class.unpacked(packed)
     return Plan(packed, prose.load(catalogue.COURSE).label("plan_own"), "", steps) if steps else None
 
 
 def _of(plan: prose.Experiment) -> list[list[str]]:
-    """The steps of a plan, [id, minutes] each, of its line `steps: whole 5, tokens 7`."""
+    """The steps of a plan, [id, minutes] each, from its line `steps: whole 5, tokens 7`."""
     return [step.split() for step in plan.settings["steps"].split(",")]
 
 

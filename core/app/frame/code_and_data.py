@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 FUNCTION = "code_"          # the key of a function's source begins with it
 LED = "code_led_to"         # of the session: when the link was followed for which a drawer of code was opened last
-_FORMULA = re.compile(r"[=+\-@\t\r](?![\d.]+(e[+-]?\d+)?$).")      # more than the sign alone, and no number
+_FORMULA = re.compile(r"[=+\-@\t\r](?![\d.]+(e[+-]?\d+)?$).")      # more than the sign alone, and not a number
 
 
 @fragment
 def draw(lesson: str, title: str, functions: Sequence[Callable], data: Mapping[str, Callable[[], pd.DataFrame]],
          picture: str, twin: str, words: TextFile) -> None:
-    """The twin as a sentence, the functions' source in a drawer, each table in a drawer and as CSV, the picture as
+    """Draw the twin as a sentence, the functions' source in a drawer, each table in a drawer and as CSV, the picture as
     PNG, SVG and HTML.
 
     The link of an idea opens the drawer on a function whose class, as `.st-key-code_Block-forward`, is its element.
@@ -44,7 +44,7 @@ def draw(lesson: str, title: str, functions: Sequence[Callable], data: Mapping[s
             if drawer.open:
                 for function in functions:
                     with st.container(key=FUNCTION + function.__qualname__):
-                        # what scrolls to the side, Streamlit lets no key reach
+                        # wrapped, since no key reaches what scrolls sideways in Streamlit
                         st.code(source(function), language="python", wrap_lines=True)
         with st.container(key="lesson_downloads", horizontal=True, vertical_alignment="center"):
             picture_download(picture, name=f"transformer-{lesson}", title=title, twin=unmarked(twin),
@@ -69,8 +69,8 @@ def _is_led_to() -> bool:
 
 
 def as_csv(table: pd.DataFrame) -> str:
-    """A table as a file for any program: a text that a spreadsheet would compute stands behind an apostrophe, which
-    spreadsheets take for "this is text".
+    """Write a table as CSV for any program: an apostrophe goes before a text that a spreadsheet would compute, which
+    spreadsheets read as "this is text".
 
     >>> import pandas as pd
     >>> as_csv(pd.DataFrame({"token": ["=1+1", "-", "-0.5", "a"]})).split()
@@ -81,5 +81,5 @@ def as_csv(table: pd.DataFrame) -> str:
 
 
 def source(function: Callable) -> str:
-    """A function's source as it stands in the file that ran, without the indentation of a class around it."""
+    """A function's source from the file that ran, without the indentation of a class around it."""
     return textwrap.dedent(inspect.getsource(inspect.unwrap(function)))

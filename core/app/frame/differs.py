@@ -1,5 +1,5 @@
-"""Where the loaded model differs from the one that a lesson's paragraphs describe: sentences of the lesson's file, each
-said only where it holds.
+"""Say how the loaded model differs from the one that a lesson's paragraphs describe: sentences of the lesson's file,
+each shown only if it holds.
 """
 from core.app.base.prose import TextFile
 from core.figures.numbers import readable
@@ -8,8 +8,8 @@ from core.model.tokenizer import Tokenizer
 
 
 def facts(config: ModelConfig, tokenizer: Tokenizer) -> dict[str, bool]:
-    """What may be otherwise in a model than in the plain one of the paragraphs: a token that begins every text, learned
-    positions, tied E, LayerNorm before each part, a causal mask, heads of width d/h.
+    """Whether each difference from the plain model of the paragraphs holds. The plain model has a token that begins
+    every text, learned positions, tied E, LayerNorm before each part, a causal mask, heads of width d/h.
     """
     schemes = {scheme: config.positions == scheme for scheme in ("rotary", "alibi", "relative", "none")}
     return schemes | {
@@ -41,18 +41,18 @@ def facts(config: ModelConfig, tokenizer: Tokenizer) -> dict[str, bool]:
 
 
 def bases(config: ModelConfig) -> list[float]:
-    """The bases by which its blocks turn queries and keys, smallest first."""
+    """The rotary bases of its blocks, smallest first."""
     return sorted({base for base in map(config.rotary_base_of, range(config.n_layers)) if base})
 
 
 def _scale(config: ModelConfig) -> str:
-    """What the rows of E are multiplied by: a number, told as √d where it is that."""
+    """The factor on the rows of E, written as √d if it is √d."""
     return f"{'√d = ' if config.root_scaled else ''}{readable(config.embedding_scale, 4)}"
 
 
 def sentences(words: TextFile, view: str, config: ModelConfig, tokenizer: Tokenizer) -> list[str]:
-    """The sentences of a lesson's file that hold for this model: its labels `differs_<fact>`, and
-    `differs_<view>_<fact>` of the view that is shown.
+    """The sentences of a lesson's file that hold for this model: its labels `differs_<fact>` and, for the open view,
+    `differs_<view>_<fact>`.
     """
     values = {"d": config.d_model, "e": config.d_embedding, "h": config.n_heads, "h_kv": config.n_kv_heads,
               "group": config.n_heads // config.n_kv_heads, "d_k": config.d_k, "window": config.window,

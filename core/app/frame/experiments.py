@@ -1,6 +1,6 @@
 """Try this: one-click experiments from a lesson's text file.
 
-A click sets prompt, selection and widgets; each is also a link. What to look for then stands above the picture.
+A click sets prompt, selection and widgets; each is also a link. Then a line above the picture says what to look for.
 """
 from collections.abc import Sequence
 
@@ -12,16 +12,16 @@ from core.app.state import address, model_choice, reader
 from core.app.state.fragments import redraw
 from core.components.page.keys import presenters_keys
 
-# in the session: the lesson and the experiment that were tried last, and since its picture is drawn the view and prompt
+# in the session: lesson and experiment tried last and, once its picture is drawn, that picture's view and prompt
 TRIED = "tried"
-COUNT = "tried_count"      # in the session: how many were tried; a menu of another name is closed
+COUNT = "tried_count"      # in the session: how many were tried; a menu with a new name is closed
 
 
 def draw_all(experiments: Sequence[Experiment], words: TextFile, lesson: str) -> None:
-    """A menu with every experiment as a row of a grid (page.css): the button, what to look for, and the link, which
-    carries no setting of the lesson but the experiment's own: so a changed setting need not draw them again.
+    """Draw a menu with every experiment as a row of a grid (page.css): the button, what to look for, and the link. The
+    link carries only the experiment's own settings, so a changed setting need not draw the menu again.
 
-    Rows of their own would be boxes that the browser goes over at every change of the page.
+    A container for each row would be a box that the browser goes over at every change of the page.
     """
     menu = f"try_menu_{st.session_state.get(COUNT, 0)}"
     with st.popover(words.label("try"), key=menu), st.container(key="experiments"):
@@ -33,7 +33,7 @@ def draw_all(experiments: Sequence[Experiment], words: TextFile, lesson: str) ->
 
 
 def _shown_with(experiment: Experiment, words: TextFile) -> str:
-    """A sentence on the model that an experiment shows, where it is another one than the reader's."""
+    """A sentence on the model that an experiment shows, if it is not the reader's."""
     model = experiment.settings.get("model", model_choice.wanted())
     return "" if model == model_choice.wanted() else f"{words.label('try_model', model=escaped(model))} "
 
@@ -45,8 +45,8 @@ def _try(lesson: str, experiment: Experiment) -> None:
 
 
 def draw_look(words: TextFile, lesson: str, view: str) -> None:
-    """What to look for in the picture that an experiment has set, until the reader closes it or goes on to another
-    prompt or view.
+    """Say what to look for in the picture that an experiment has set, until the reader closes this line or goes on to
+    another prompt or view.
     """
     tried, place = st.session_state.get(TRIED), (view, reader.prompt())
     if tried is None or reader.present():
@@ -68,16 +68,16 @@ def _close() -> None:
 
 
 def is_moved_on(experiments: Sequence[Experiment], words: TextFile, lesson: str) -> bool:
-    """Hear a presenter's keys while a question stands in place of the picture; return whether one asked for the way on.
+    """Listen to a presenter's keys while a question stands in place of the picture; return whether one asked to go on.
     """
     moved = presenters_keys([experiment.title for experiment in experiments], 0, words, key=f"{lesson}_keys")
     return moved.by > 0
 
 
 def draw_one(experiments: Sequence[Experiment], words: TextFile, lesson: str) -> None:
-    """The present step alone, in a line at the foot of the screen; the arrow keys go through the steps.
+    """Draw the present step alone, in a line at the foot of the screen; the arrow keys go through the steps.
 
-    Nothing is set before the first.
+    Nothing is set before the first step.
     """
     if not experiments:
         return

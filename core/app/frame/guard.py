@@ -1,4 +1,4 @@
-"""What a reader sees when something fails: a plain sentence. The details go to the server's log."""
+"""Show the reader a plain sentence when something fails. The details go to the server's log."""
 import contextlib
 import functools
 import logging
@@ -15,14 +15,14 @@ LOG = logging.getLogger(__name__)
 
 @contextlib.contextmanager
 def guard() -> Iterator[None]:
-    """Runs a part of a page.
+    """Run a part of a page.
 
-    An exception ends the part with a message in its place; a full graphics card moves the model to the CPU.
+    An exception ends the part with a message in its place; if the graphics card is full, the model moves to the CPU.
     """
     try:
         with queue.PAGES:
             yield
-    except Exception as error:   # Streamlit's own stop and rerun signals are no Exceptions and pass through
+    except Exception as error:   # Streamlit's own stop and rerun signals are not Exceptions and pass through
         LOG.exception("A part of the page failed.")
         if not devices.is_out_of_memory(error):
             st.error(prose.load("app").label("error"))
@@ -35,10 +35,10 @@ def guard() -> Iterator[None]:
 
 
 def fragment(function: Callable, run_every: float | None = None, key: str | None = None) -> Callable:
-    """`st.fragment`, with a failure shown as the frame shows it: what changes together, redrawn without the rest of the
-    page; by itself every `run_every` seconds.
+    """`st.fragment` under `guard`: a part of the page that is redrawn without the rest; by itself every `run_every`
+    seconds.
 
-    key: by which `fragments.rerun(key)` asks for it.
+    key: the name by which `fragments.rerun(key)` asks for it.
     """
 
     @functools.wraps(function)

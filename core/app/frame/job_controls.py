@@ -1,4 +1,4 @@
-"""What views with a long computation (a job of `core.app.compute.queue`) share: its buttons, and a picture that follows
+"""Parts of views with a long computation (a job of `core.app.compute.queue`): its buttons, and a picture that follows
 it while it runs.
 """
 from collections.abc import Callable, Hashable, Iterator
@@ -11,10 +11,10 @@ from core.app.compute.queue import Job
 from core.app.frame.guard import fragment
 from core.app.frame.lesson import Lesson
 
-MOST_KEPT = 12                 # finished ones that a session can look at again
-LONGEST_END = 10               # seconds that a stopped one is waited for
+MOST_KEPT = 12                 # finished jobs that a session can look at again
+LONGEST_END = 10               # seconds to wait for a stopped job
 EVERY = 0.8                    # seconds between two pictures
-JOB = "job"                    # key of the fragment that follows one
+JOB = "job"                    # key of the fragment that follows a job
 
 
 def _jobs(page: Lesson) -> dict[Hashable, Job]:
@@ -28,7 +28,7 @@ def job_of(page: Lesson, key: Hashable) -> Job | None:
 
 
 def records_of(page: Lesson, key: Hashable) -> list:
-    """What this session's computation has yielded so far."""
+    """The records that this session's computation has yielded so far."""
     job = job_of(page, key)
     return [] if job is None else list(job.records)
 
@@ -44,7 +44,7 @@ def trains() -> bool:
 
 
 def training_controls(page: Lesson, key: Hashable, verb: str, make: Callable[[], Iterator], stop: str = "stop") -> bool:
-    """`controls` of a training; where the server allows none, a sentence that says so."""
+    """`controls` of a training; if the server allows no training, a sentence that says so."""
     if not trains():
         st.caption(page.frame_words.label("training_off"))
         return False
@@ -52,10 +52,10 @@ def training_controls(page: Lesson, key: Hashable, verb: str, make: Callable[[],
 
 
 def controls(page: Lesson, key: Hashable, verb: str, make: Callable[[], Iterator], stop: str = "stop") -> bool:
-    """Draw the button that starts a job (its label is `verb`), or the one that stops it or leaves the line (`stop`);
+    """Draw the button that starts a job (its label is `verb`), or the button that stops it or leaves the line (`stop`);
     return whether the job was running or waiting when the button was drawn.
     """
-    # one element that changes: two would stand side by side while pictures follow each other quickly
+    # one element that changes: two elements would stand side by side while pictures follow each other quickly
     key_of_both = f"{page.id}_run"
     if was_running := running(page, key):
         job = job_of(page, key)
@@ -68,7 +68,7 @@ def controls(page: Lesson, key: Hashable, verb: str, make: Callable[[], Iterator
 
 
 def end(page: Lesson) -> None:
-    """Stop what this session has running in the lesson, and wait until it has ended."""
+    """Stop this session's jobs in the lesson, and wait until they have ended."""
     for job in _jobs(page).values():
         job.stop()
     for job in _jobs(page).values():
@@ -76,7 +76,7 @@ def end(page: Lesson) -> None:
 
 
 def _start(page: Lesson, key: Hashable, make: Callable[[], Iterator]) -> None:
-    """Start a job; a session has one at a time, so what it has running is stopped first."""
+    """Start a job; a session has one at a time, so its running job is stopped first."""
     end(page)
     job, kept = None if running(page, key) else queue.start(make, presence.of_this_session()), _jobs(page)
     st.session_state[f"{page.id}_full"] = job is None
@@ -89,9 +89,9 @@ def _start(page: Lesson, key: Hashable, make: Callable[[], Iterator]) -> None:
 
 def follow(page: Lesson, key: Hashable, was_running: bool, draw: Callable[[list], None],
            total: int | None = None) -> None:
-    """Draw a job's records; where it `was_running` when its button was drawn, again and again while they come, and at
-    the end run the page once more. A job that waits in the line says its place there. total: how many records there
-    will be, for the progress bar above.
+    """Draw a job's records. If it `was_running` when its button was drawn, draw again while records come, and run the
+    page once more at the end. A job that waits in the line says its place there. total: how many records there will
+    be, for the progress bar above.
     """
     job = job_of(page, key)
     was_waiting = job is not None and job.waiting
@@ -101,7 +101,7 @@ def follow(page: Lesson, key: Hashable, was_running: bool, draw: Callable[[list]
         st.error(page.frame_words.label("worker_failed"))
 
     def picture() -> None:
-        ended, records = not running(page, key), records_of(page, key)      # in this order: what came until then is all
+        ended, records = not running(page, key), records_of(page, key)      # in this order, so that no record is missed
         if was_running and job.waiting:
             before, seconds = job.wait_told
             st.info(page.frame_words.label("worker_waits" if before else "worker_next", n=queue.MOST_AT_ONCE,
@@ -113,5 +113,5 @@ def follow(page: Lesson, key: Hashable, was_running: bool, draw: Callable[[list]
         if was_running and (ended or job.waiting != was_waiting):
             st.rerun()
 
-    # at rest too: what stands at the same place is updated, not drawn a second time
+    # even at rest: a picture in the same place is updated, not drawn a second time
     fragment(picture, run_every=EVERY if was_running else None, key=JOB)()

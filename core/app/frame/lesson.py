@@ -45,8 +45,8 @@ __all__ = ["PICTURE_SEEN", "Lesson", "fragment", "guard", "open_lesson"]
 
 
 def open_lesson(lesson: str) -> Lesson:
-    """Draw the strip with the lesson's stages lit, its title and its one sentence; return the lesson. Who only looks on
-    needs no strip.
+    """Draw the strip with the lesson's stages lit, its title and its one sentence; return the lesson. A reader who only
+    looks on needs no strip.
 
     lesson: the stem of its page and of its text file.
     """
@@ -60,7 +60,7 @@ def open_lesson(lesson: str) -> Lesson:
 
 
 def spoken_of(words: prose.TextFile, model: str) -> prose.TextFile:
-    """A text file as it speaks of that model: whose it is, of its kind, and whether it has a language head."""
+    """A text file in its version for that model, by its origin, its kind, and whether it has a language head."""
     kind = cache.kind(model)
     words = (words.of_kind(prose.PUBLISHED) if names.is_library_name(model) else words).of_kind(kind)
     if kind == "encoder" and cache.shared_model(model, devices.CPU).model.config.output_head != "language":
@@ -72,8 +72,8 @@ def spoken_of(words: prose.TextFile, model: str) -> prose.TextFile:
 class Lesson:
     """One open lesson.
 
-    `words` is its text file, `frame_words` the frame's own, both as they speak of the loaded model;
-    `beside`: the place beside its title, on a page that has one.
+    `words` is its text file, `frame_words` that of the frame, both in their version for the loaded model;
+    `beside`: the place beside its title, on a page that has such a place.
     """
 
     id: str
@@ -99,8 +99,8 @@ class Lesson:
                 if key.startswith(f"{prefix}_")}
 
     def header(self, labels: str, **words) -> dict:
-        """What a component is told first: its texts, which are the labels `<labels>_name` and `words`, and how much
-        larger than usual all is drawn.
+        """The header of a component's message: its texts (the labels `<labels>_name` and `words`) and the scale at
+        which all is drawn.
         """
         return {"text": self.labels(labels) | words, "scale": reader.scale()}
 
@@ -110,12 +110,12 @@ class Lesson:
         return pd.DataFrame(rows, columns=[self.label(f"{labels}_{name}") for name in columns])
 
     def question(self, name: str, options: Sequence[str], answer: int, /, **values) -> check.Question:
-        """A question whose texts are the labels `question_<name>` and `because_<name>`, with {values} put in."""
+        """A question; its texts are the labels `question_<name>` and `because_<name>`, with {values} put in."""
         asked, because = (self.label(f"{label}_{name}", **values) for label in ("question", "because"))
         return check.Question(name, asked, [*options], answer, because)
 
     def note(self, said: str) -> None:
-        """A remark below a picture. Present mode leaves it to the teacher's voice."""
+        """Draw a remark below a picture. Present mode leaves it to the teacher's voice."""
         if not reader.present():
             st.caption(said)
 
@@ -124,14 +124,14 @@ class Lesson:
         return bool(st.session_state.get(PICTURE_SEEN))
 
     def see(self) -> None:
-        """Note that it has."""
+        """Note that the browser has shown one."""
         st.session_state[PICTURE_SEEN] = True
         A_PICTURE_STANDS.set()
 
     def explanation(self, view: str = "", is_drawn: bool = True) -> None:
-        """The paragraphs below the instrument: the section `explanation_<view>`, if there is one, else `explanation`;
-        then how the loaded model differs from what they say. Present mode leaves them out. is_drawn: whether a picture
-        stands above, which those differences speak of.
+        """Draw the paragraphs below the instrument: the section `explanation_<view>` if it exists, else `explanation`;
+        then how the loaded model differs from what they say. Present mode leaves them out. is_drawn: whether the
+        picture that those differences speak of stands above.
         """
         if not reader.present():
             with st.container(key="lesson_explanation"):
@@ -142,8 +142,8 @@ class Lesson:
                 st.markdown(self.text(own if own in self.words.sections else "explanation") + note)
 
     def numbers(self, lines: Sequence[tuple[str, str]], table: pd.DataFrame | None = None) -> None:
-        """In numbers: pairs (caption, LaTeX) with the present values, which the lesson has rounded to four decimals,
-        and a small table.
+        """Draw "In numbers": pairs (caption, LaTeX) with the present values, which the lesson has rounded to four
+        decimals, and a small table.
         """
         with self._part("numbers"):
             # one element, since the browser goes through all of them at every change
@@ -152,8 +152,8 @@ class Lesson:
                 st.dataframe(table, hide_index=True, width="content")
 
     def experiments(self) -> None:
-        """Try this: the file's `# try:` sections in a menu, each one click and each also a link; a step at a time in
-        present mode, where a class's own steps go first.
+        """Draw "Try this": the file's `# try:` sections in a menu, each one click and also a link. Present mode shows
+        one step at a time, or a class's own step if a class is taught.
         """
         if reader.class_step():
             class_bar.draw(self.frame_words)
@@ -163,11 +163,11 @@ class Lesson:
             experiments.draw_all(self.words.experiments, self.frame_words, self.id)
 
     def is_moved_on(self) -> bool:
-        """Hear a presenter's keys while a question stands; return whether one asked for the way on."""
+        """Listen to a presenter's keys while a question stands; return whether one asked to go on."""
         return experiments.is_moved_on(self.words.experiments, self.frame_words, self.id)
 
     def check(self, question: check.Question) -> None:
-        """Check yourself: the reader commits to one of the options, then sees whether it is the answer, and why."""
+        """Draw "Check yourself": the reader commits to an option, then sees whether it is the answer, and why."""
         with self._part("check"):
             check.draw(self.id, question, self.frame_words)
 
@@ -175,8 +175,8 @@ class Lesson:
              twin: str) -> None:
         """The code, the downloads and the picture's text twin; in present mode only where an idea led to the code.
 
-        functions: their source is shown as it ran. data: file name -> what makes the table (without any call to
-        Streamlit), each a CSV and a table on the page.
+        functions: their source is shown as it ran. data: file name -> the function that makes the table (without any
+        call to Streamlit), each a CSV and a table on the page.
         picture: CSS selector of the chart or canvas (also inside components). twin: the picture as one computed
         sentence of Markdown.
         """
@@ -184,19 +184,18 @@ class Lesson:
             code_and_data.draw(self.id, self.words.section("title"), functions, data, picture, twin, self.frame_words)
 
     def pins(self, summary: dict[str, str]) -> None:
-        """Pin A: keeps this state and `summary` (quantity -> value as text), and shows A beside the present B."""
+        """Draw "Pin A": keep this state and `summary` (quantity -> value as text), and show A beside the present B."""
         pins.draw(self.id, summary, self.frame_words)
 
     def named_token(self, run: Run, position: int) -> named_token.NamedToken | None:
-        """A field for any token: its rank and probability after `position`.
+        """Draw a field for any token; return the token's rank and probability after `position`.
 
-        It becomes the shared target. None until one is named.
+        The token becomes the shared target. None until one is named.
         """
         return named_token.draw(self.id, run, position, self.frame_words)
 
     def _part(self, name: str):
-        """A titled part below the instrument; in present mode it waits, folded, under its title, unless an idea led to
-        it.
+        """A titled part below the instrument; in present mode it is folded under its title unless an idea led to it.
         """
         title, key = self.frame_words.label(name), f"lesson_{name}"
         if reader.present():

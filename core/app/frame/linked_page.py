@@ -1,5 +1,4 @@
-"""Pages that lead to the lessons and are none: a title, a sentence, and a picture whose links open their places in the
-same session.
+"""Pages that lead to the lessons: a title, a sentence, and a picture whose links open their places in the same session.
 """
 from collections.abc import Callable, Mapping
 
@@ -32,13 +31,13 @@ def draw(name: str, body: Callable[[Lesson], None]) -> None:
 
 
 def follow(places: Mapping[str, tuple[str, dict]], key: str) -> None:
-    """Callback: open the place, a page and its settings, that a picture calls `key`; nothing where there is none."""
+    """Callback: open the place (a page and its settings) that a picture calls `key`; do nothing if there is none."""
     if key in places:
         st.session_state[FOLLOWED] = places[key]
 
 
 def link(lesson: str, settings: dict) -> dict:
-    """A place for the browser to make an address of: the lesson's path, and its settings, which override the shared
+    """A place from which the browser makes an address: the lesson's path and its settings, which override the shared
     ones; None removes a setting from the address.
     """
     values = {key: str(value).lower() if isinstance(value, bool) else value if value is None else str(value)

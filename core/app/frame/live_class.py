@@ -1,7 +1,6 @@
 """A class that takes part from its phones: the button that opens it, and the question of a view on its wall.
 
-What the class answers never comes here: the wall hears it from the server's routes. The session has the code and the
-key alone.
+The answers never come here: the wall gets them from the server's routes. The session has only the code and the key.
 """
 from __future__ import annotations
 
@@ -29,7 +28,7 @@ from core.components.class_wall import class_wall
 
 _OPEN = "live_class"            # in the session: (code, key) of the class that is open
 _READ = "live_class_read"       # in the session: a text of a game, and the words after it
-_HEAD = "live_class_head"       # in the session: what names the question about heads, and the head that was picked
+_HEAD = "live_class_head"       # in the session: the name of the question about heads, and the head that was picked
 _KEY_LENGTH = 32
 
 
@@ -39,12 +38,12 @@ def is_open() -> bool:
 
 
 def code() -> str:
-    """The code of the class that this reader leads; "" where there is none."""
+    """The code of the class that this reader leads; "" if there is none."""
     return st.session_state[_OPEN][0] if is_open() else ""
 
 
 def for_class(words: TextFile) -> TextFile:
-    """The words of the frame: in a class a guess that pictures mark is that of the class."""
+    """The words of the frame: in a class, the guess that pictures mark is called the class's."""
     return replace(words, labels=words.labels | {"before_mine": words.label("class_guess")}) if is_open() else words
 
 
@@ -54,7 +53,7 @@ def is_offered() -> bool:
 
 
 def draw_button(words: TextFile) -> None:
-    """The button in the prompt bar: it opens a class, and then shows the way in."""
+    """Draw the button in the prompt bar: it opens a class, and then shows how to join."""
     data = {"text": _text(words), "open": addresses.below("class")}
     if is_open():
         code, key = st.session_state[_OPEN]
@@ -69,15 +68,15 @@ def draw_button(words: TextFile) -> None:
 
 
 def asked(name: str, ask: str, guess: dict, about: object, prompt: str = "") -> dict:
-    """A question as phones are asked it. guess: the form of its answer, as `Guess.offer` has it. name, about: what
-    tells it from others; about has the same `repr` at each run.
+    """A question in the form that phones get. guess: the form of its answer, from `Guess.offer`. name, about: tell it
+    from other questions; about must have the same `repr` at each run.
     """
     digest = hashlib.sha256(repr((ask, about)).encode(errors="replace")).hexdigest()[:12]
     return {"ask": plain(ask), "prompt": prompt, "guess": guess, "about": f"{name} {digest}"}
 
 
 def draw_wall(words: TextFile, header: Mapping, events: Mapping[str, Callable[[Any], None]], *, key: str) -> None:
-    """A question on the wall; header: as `class_wall` has it, without what names the class."""
+    """Draw a question on the wall; header: that of `class_wall`, without the fields that name the class."""
     class_wall({**header, **_who(), "text": _text(words), "scale": reader.scale()}, key=key, events=events)
 
 
@@ -89,7 +88,7 @@ def _who() -> dict:
 
 
 def _notes(words: TextFile) -> dict | None:
-    """What the teacher's second device shows of the step that is being taught; None outside of a plan."""
+    """Notes on the step that is being taught, for the teacher's second device; None outside a plan."""
     if not reader.class_step():
         return None
     plan = class_plan.present()
@@ -101,14 +100,14 @@ def _notes(words: TextFile) -> dict | None:
 
 
 def _way_in(origin: str, code: str) -> dict:
-    """An address as it stands on the wall, and as a QR code."""
+    """An address as the wall shows it, and as a QR code."""
     short = f"{origin}{addresses.below('j')}"
     return {"short": short.split("://", 1)[-1], "qr": _picture(f"{short}/{code}")}
 
 
 @functools.lru_cache(maxsize=64)
 def _picture(address: str) -> str:
-    """An address as a QR code, as the address of an image."""
+    """An address as a QR code, in a data URL."""
     return f"data:image/png;base64,{base64.b64encode(qr_code(address)).decode()}"
 
 
@@ -128,7 +127,7 @@ def _take(told: object) -> None:
 
 
 def _read(told: object) -> None:
-    """Callback: the class plays, and wants to know what the model says after a text to these words."""
+    """Callback: the class plays, and asks how probable the model finds these words after a text."""
     text, words = told if isinstance(told, list) and len(told) == 2 else (None, None)
     if not isinstance(text, str) or not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         return
@@ -137,15 +136,15 @@ def _read(told: object) -> None:
 
 
 def _switch_off(told: object) -> None:
-    """Callback: the class has picked a head to switch off, [what names the question, the head's place or null]."""
+    """Callback: the class has picked a head to switch off, [name of the question, the head's place or null]."""
     if isinstance(told, list) and len(told) == 2 and isinstance(told[0], str):
         st.session_state[_HEAD] = told[0], told[1]
         rerun(BAR)
 
 
 def _heads() -> dict:
-    """The data of the game of switching off heads: that it can be played, and, where it was asked for, the answer;
-    nothing for a model that has too many.
+    """The data of the game of switching off heads: that it can be played and, once asked for, the answer; {} for a
+    model that has too many heads.
     """
     shown = current()
     if shown.is_encoder or not class_games.can_lose_heads(shown):

@@ -1,5 +1,4 @@
-"""What a reader has to know, on every page, of a model of the library: whose it is, and where its
-predictions mean nothing.
+"""Notes on a model of the library, for every page: whose it is, and when its predictions mean nothing.
 """
 import math
 
@@ -15,7 +14,7 @@ MOST_NAMED = 4          # keys of a config.json in one line
 
 
 def of(run: runs.Run) -> list[str]:
-    """Lines of Markdown; none for a model that is not of the library. Present mode says whose it is beside the prompt.
+    """Lines of Markdown; none for a model from outside the library. Present mode says whose it is beside the prompt.
     """
     if not names.is_library_name(run.model_name):
         return []
@@ -29,21 +28,21 @@ def of(run: runs.Run) -> list[str]:
 
 
 def without_effect(passed_over: tuple[str, ...]) -> list[str]:
-    """The line that names the keys of a config.json which have no effect, where there are any: Markdown."""
+    """The line, in Markdown, that names the keys of a config.json which have no effect; [] without such keys."""
     named = ", ".join(code(one) for one in passed_over[:MOST_NAMED])
     more = len(passed_over) - MOST_NAMED
     return [words().label("passed_over_more" if more > 0 else "passed_over", keys=named, n=more)] if named else []
 
 
 def brief(loaded: cache.LoadedModel) -> str:
-    """What a model of the library is, in a few words beside the prompt: Markdown."""
+    """A model of the library in a few words, for beside the prompt: Markdown."""
     kind = ("_no_tokenizer" if isinstance(loaded.tokenizer, NumberedTokens)
             else "_chance" if loading.is_chance(loaded.loss, loaded.model.config.vocab_size) else "")
     return words().label(f"brief{kind}", name=escaped(names.short(loaded.name)))
 
 
 def whose(loaded: cache.LoadedModel) -> str:
-    """What a model of the library is, whatever its kind: Markdown."""
+    """A sentence on a model of the library, of any kind: Markdown."""
     config, name = loaded.model.config, escaped(names.short(loaded.name))
     if isinstance(loaded.tokenizer, NumberedTokens):
         return words().label("note_no_tokenizer", name=name)

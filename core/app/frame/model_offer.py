@@ -1,6 +1,6 @@
-"""What stands under the prompt bar while the reader asks for a model that the page does not show. Of one that is not
-loaded: what it is, whether it fits, a button to load it, and its progress. Of a loaded one that is no decoder: which
-lesson shows it.
+"""The offer under the prompt bar while the reader asks for a model that the page does not show. For a model that is not
+loaded: what it is, whether it fits, a button to load it, and its progress. For a loaded model that is no decoder: the
+lesson that shows it.
 """
 import streamlit as st
 
@@ -23,7 +23,7 @@ LIVE = "architectures"      # the lesson in which a model that is no decoder is 
 
 
 def draw() -> None:
-    """The offer, where one is due."""
+    """Draw the offer if one is due."""
     name = model_choice.wanted()
     if model_choice.loaded() is not None:
         _where(name)
@@ -38,7 +38,7 @@ def draw() -> None:
 
 
 def _where(name: str) -> None:
-    """What the page shows of a loaded model that is no decoder, and the way to the lesson where it is at work.
+    """Say what the page shows of a loaded model that is no decoder, and link to the lesson where it is at work.
 
     Decoders are shown everywhere. Present mode says only what the page refuses to show.
     """
@@ -52,7 +52,7 @@ def _where(name: str) -> None:
         with st.container(key="model_where", horizontal=True, vertical_alignment="center", gap="small"):
             key = f"{kind}_{'live' if here == LIVE else 'here'}{_bare(config, here == LIVE)}"
             st.caption(words().label(key, **values), width="content")
-            # where it is at work no way leads there; one that works nowhere is shown by this page as by the app's home
+            # no link to the open page; a model that works nowhere is shown by this page as well as by the app's home
             if prompt_use.now().model != name and (here == LIVE or _works(config)):
                 open_in(name, "tertiary")
         if here == LIVE:
@@ -83,9 +83,9 @@ def _live_view(kind: str) -> str:
 
 
 def open_in(name: str, weight: str = "secondary", place: str = "") -> None:
-    """The button to where a loaded model that is no decoder is at work; none for one that every lesson shows. place:
-    where on the page it stands. An encoder with neither a language head nor classes is at work nowhere: the button
-    opens the app's home, which shows its pass.
+    """Draw the button to the lesson where a loaded model that is no decoder is at work; none for a model that every
+    lesson shows. place: where on the page the button stands. An encoder with neither a language head nor classes is at
+    work nowhere: its button opens the app's home, which shows its pass.
     """
     kind = cache.kind(name)
     if kind in catalogue.SHOWN and not _works(cache.shared_model(name, devices.CPU).model.config):
@@ -101,7 +101,7 @@ def _works(config: ModelConfig) -> bool:
 
 
 def _bare(config: ModelConfig, live: bool) -> str:
-    """The end of the label that speaks of a model: "" for one with a language head; live: in Architectures, where a
+    """The end of the label on a model: "" for a model with a language head. live: the page is Architectures, where a
     classifier is at work as well.
     """
     if config.output_head == "language" or live and config.n_classes:
@@ -110,7 +110,7 @@ def _bare(config: ModelConfig, live: bool) -> str:
 
 
 def head_words(config: ModelConfig) -> str:
-    """What a model without a language head was made for: Markdown; "" for one that has such a head."""
+    """The purpose of a model without a language head: Markdown; "" for a model with such a head."""
     if config.output_head == "language":
         return ""
     named = ", ".join(map(escaped, config.class_names[:MOST_NAMED]))
@@ -129,7 +129,7 @@ def title(name: str) -> str:
 
 
 def _offer(name: str, waited: bool) -> None:
-    """The present state of an offered model.
+    """Draw the present state of an offered model.
 
     When a look or a loading begins or ends, the whole page runs once more: it decides whether this fragment has
     anything to wait for (`waited`).
@@ -209,7 +209,7 @@ def _described(name: str, preview: Preview, load: Task | None) -> None:
 
 
 def _device_for(preview: Preview) -> str:
-    """The device that the model will run on: the reader's, or the CPU where that one has no room."""
+    """The device that the model will run on: the reader's, or the CPU if the reader's has no room."""
     device = reader.device()
     return device if device == devices.CPU or devices.memory_free(device) > preview.n_bytes else devices.CPU
 

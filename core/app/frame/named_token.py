@@ -23,7 +23,7 @@ class NamedToken:
 
 
 def draw(lesson: str, run: Run, position: int, words: TextFile) -> NamedToken | None:
-    """The field and, once a token is named here or picked elsewhere, its rank and probability after `position`."""
+    """Draw the field and, once a token is named here or picked elsewhere, its rank and probability after `position`."""
     typed = st.text_input(words.label("named"), key=f"{lesson}_named", help=words.label("named_help"), max_chars=80,
                           on_change=_name, args=(lesson, run.tokenizer))
     target = reader.selection().target
@@ -46,8 +46,8 @@ def look_up(logits: np.ndarray, token_id: int, visible: str) -> NamedToken:
 
 
 def id_of(typed: str, tokenizer: Tokenizer) -> int | None:
-    """The token meant by a typed text: itself if it is one token, else with a space before it if that is one, else
-    its first token.
+    """The token meant by a typed text: the text itself if it is one token, else the text after a space if that is one
+    token, else the first token of the text.
     """
     for spelling in (typed, " " + typed):
         if len(ids := tokenizer.encode(spelling)) == 1:

@@ -1,7 +1,7 @@
 """The app's pages as Streamlit's navigation takes them, and the row of links at the head of every page: the tour, the
 course and the map, one menu of the lessons under their sections in the order of the model, and the models.
 
-Streamlit's own row at the top has a menu for each section and can have none of several sections, so it is hidden.
+Streamlit's own row at the top has a menu for each section and cannot join several in one menu, so it is hidden.
 """
 import copy
 import functools
@@ -19,7 +19,7 @@ def pages() -> list:
     """All pages, as `st.navigation` takes them.
 
     Streamlit looks each page up in the file system when it is made, and every look lets other readers' runs go first:
-    so they are made once, and each run has copies, since Streamlit marks the one that is open.
+    so they are made once, and each run has copies, since Streamlit marks the open page.
     """
     return [copy.copy(page) for page in _pages(tuple(_names().items()))]
 
@@ -34,8 +34,8 @@ def _pages(names: tuple[tuple[str, str], ...]) -> tuple:
 def draw(*, is_hidden: bool) -> None:
     """Draw the row, a fragment: following a link opens its page with the same prompt and selection.
 
-    Its place is kept where it is hidden: else all that follows has another one in present mode, and a fragment that
-    still runs for the page before draws the prompt a second time.
+    A hidden row keeps its place: else everything after it would have another place in present mode, and a fragment
+    that still runs for the previous page would draw the prompt a second time.
     """
     with st.container(key="navigation"):
         if not is_hidden:

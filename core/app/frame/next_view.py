@@ -1,5 +1,5 @@
-"""What comes after a view: the next one in the lesson's order, then the next lesson's first, and after the last view of
-all the map, to which the first page leads too.
+"""Links to what follows a view: the lesson's next view, after its last one the next lesson's first, and after the very
+last view the map. The first page links to the map as well.
 """
 from core.app.base import catalogue, prose, tables
 from core.app.base.prose import TextFile
@@ -9,7 +9,7 @@ from core.components.next_view import next_links
 
 
 def draw(lesson: str, view: str, words: TextFile) -> None:
-    """The links; none while a class is taught, whose steps have an order of their own."""
+    """Draw the links; none while a class is taught, since its steps have an order of their own."""
     if reader.class_step():
         return
     places = [_after(lesson, view, words)]
@@ -21,7 +21,7 @@ def draw(lesson: str, view: str, words: TextFile) -> None:
 
 
 def _after(lesson: str, view: str, words: TextFile) -> tuple[str, str, dict]:
-    """What the link to the next view says, and the page and settings that it opens."""
+    """The text of the link to the next view, and the page and settings that it opens."""
     entry, following = catalogue.after(lesson, view, cache.kind(model_choice.shown()))
     if entry is None:
         name, page, settings = words.label("page_map"), catalogue.MAP, {}

@@ -1,5 +1,5 @@
-"""A teacher's own class: steps that were added from any view, as one short text, which an address can hold, and as a
-file. Whatever comes in is checked: a link or a file may come from anybody.
+"""A teacher's own class: steps added from any view, as one short text for an address, and as a file. All input is
+checked: a link or a file may come from anybody.
 """
 import base64
 import binascii
@@ -16,24 +16,24 @@ from core.app.classroom.guesses import Options, Word
 from core.app.state import lesson_settings, reader
 from core.components.page.kept_text import kept_text
 
-MOST_CHARACTERS = 4_000     # of a packed class: what an address holds beside a prompt
-_MOST_BYTES = 200_000       # of an unpacked one
+MOST_CHARACTERS = 4_000     # characters of a packed class: what an address holds beside a prompt
+_MOST_BYTES = 200_000       # bytes of an unpacked class
 _MOST_TEXT = 600            # characters of a title, a question, or what to look for
-_MOST_SETTING = 6_000       # characters of a setting; a prompt is one
+_MOST_SETTING = 6_000       # characters of a setting, such as a prompt
 _MOST_MINUTES = 240
 _USUAL_MINUTES = 5
 MOST_OPTIONS = 6
 NEXT = "next"
 _NO_CLASS = (ValueError, TypeError, KeyError, OverflowError, RecursionError)     # what reading something else raises
-_STEPS, _BEFORE = "own_class", "own_class_before"     # keys of the session: the steps, and what they were before
+_STEPS, _BEFORE = "own_class", "own_class_before"     # keys of the session: the steps, and their earlier versions
 _MOST_UNDONE = 50
 
 
 @dataclass(frozen=True)
 class Step:
     """One picture of a class: for how many minutes, in which lesson, under which settings; the question before it, and
-    what to look for in it. options: the answers to choose from; none: a word. answer: the number of the right one, from
-    "1"; NEXT: the word that the model finds likeliest after the prompt; "": the picture has it, and nothing is marked.
+    what to look for in it. options: the answers to choose from; none: a word is asked for. answer: the number of the
+    right option, from "1"; NEXT: the model's likeliest word after the prompt; "": the picture shows it, none is marked.
     """
 
     title: str
@@ -52,12 +52,12 @@ class Step:
 
 
 def steps() -> tuple[Step, ...]:
-    """The reader's own class as it is now."""
+    """The steps of the reader's own class."""
     return st.session_state.get(_STEPS, ())
 
 
 def keep(changed: Sequence[Step]) -> None:
-    """Changes it; for callbacks."""
+    """Change the class; for callbacks."""
     st.session_state[_BEFORE] = [*st.session_state.get(_BEFORE, ()), steps()][-_MOST_UNDONE:]
     st.session_state[_STEPS] = tuple(changed)
 
@@ -67,13 +67,13 @@ def can_undo() -> bool:
 
 
 def undo() -> None:
-    """Takes the last change back; for callbacks."""
+    """Take the last change back; for callbacks."""
     if can_undo():
         st.session_state[_STEPS] = st.session_state[_BEFORE].pop()
 
 
 def in_browser(key: str) -> None:
-    """Let the browser keep it, and bring it back to a reader who comes again. Draws nothing."""
+    """Let the browser keep the class, and bring it back when the reader returns. Draws nothing."""
 
     def found(text: str) -> None:
         if _STEPS not in st.session_state:
@@ -91,7 +91,7 @@ def packed(steps: Sequence[Step]) -> str:
 
 
 def unpacked(text: str) -> tuple[Step, ...]:
-    """The steps of a packed class; none for a text that is none, or too long."""
+    """The steps of a packed class; none if the text is too long or no packed class."""
     if not text or len(text) > MOST_CHARACTERS:
         return ()
     try:
@@ -103,12 +103,12 @@ def unpacked(text: str) -> tuple[Step, ...]:
 
 
 def file(steps: Sequence[Step]) -> str:
-    """The class as a file: JSON that can be read, edited, and taken in again."""
+    """The class as a file: JSON that can be read, edited, and opened again."""
     return json.dumps({"class": [asdict(step) for step in steps]}, ensure_ascii=False, indent=2)
 
 
 def of_file(text: str) -> tuple[Step, ...]:
-    """The steps of such a file; none where it is none."""
+    """The steps of such a file; none for any other file."""
     try:
         return checked(json.loads(text[:_MOST_BYTES])["class"])
     except _NO_CLASS:
@@ -116,9 +116,9 @@ def of_file(text: str) -> tuple[Step, ...]:
 
 
 def checked(rows: Sequence[dict]) -> tuple[Step, ...]:
-    """Those of the steps that open a lesson of this app, with nothing but its settings.
+    """The steps that open a lesson of this app, with only that lesson's settings.
 
-    A row that is no step raises TypeError, ValueError or KeyError.
+    Raises TypeError, ValueError or KeyError for a row that is no step.
     """
     lessons = {entry.id for entry in catalogue.existing()}
     return tuple(Step(title=_text(row["title"]), minutes=_minutes(row.get("minutes", _USUAL_MINUTES)),
@@ -128,7 +128,7 @@ def checked(rows: Sequence[dict]) -> tuple[Step, ...]:
 
 
 def here(lesson: str, title: str, ask: str, look: str, options: str) -> Step:
-    """The view that the reader has before it as a step; options: its answers, one a line."""
+    """The open view as a step; options: its answers, one a line."""
     return Step(title, _USUAL_MINUTES, lesson, reader.settings_of(lesson) | lesson_settings.of_lesson(lesson), ask,
                 look, **_answers(options.splitlines(), ""))
 
@@ -141,7 +141,7 @@ def moved(steps: Sequence[Step], number: int, by: int) -> tuple[Step, ...]:
 
 
 def edited(steps: Sequence[Step], number: int, values: dict) -> tuple[Step, ...]:
-    """The steps with texts and minutes of the one at index `number` set anew; as they were where that cannot be."""
+    """The steps with new texts and minutes for the one at index `number`; unchanged if the values are not valid."""
     reads = {"title": _text, "ask": _text, "look": _text, "minutes": _minutes}
     try:
         changed = {name: read(values[name]) for name, read in reads.items() if name in values}
@@ -159,7 +159,7 @@ def _text(value) -> str:
 
 
 def _answers(options: Sequence[str], answer: str) -> dict:
-    """The answers to choose from, two to MOST_OPTIONS or none, and which is right."""
+    """The answers to choose from (two to MOST_OPTIONS, or none) and the number of the right one."""
     texts = tuple(filter(None, map(_text, options)))[:MOST_OPTIONS]
     texts = texts if len(texts) > 1 else ()
     known = {*map(str, range(1, len(texts) + 1))} if texts else {NEXT}
@@ -171,7 +171,7 @@ def _minutes(value) -> int:
 
 
 def _settings(lesson: str, settings: dict) -> dict:
-    """The settings that are the reader's selection, prompt and model, or the lesson's own."""
+    """The settings among these that are the reader's selection, prompt or model, or the lesson's own."""
     if not isinstance(settings, dict):
         raise TypeError("Settings by name were expected.")
     return {key: value[:_MOST_SETTING] if isinstance(value, str) else value for key, value in settings.items()

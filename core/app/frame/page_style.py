@@ -18,22 +18,22 @@ _CSS, _PRESENT = _SHEET.split("/* ==== present mode alone ==== */")
 
 def inject() -> DeltaGenerator:
     """Put the theme's variables and the page's rules into the document; components inherit the variables. Return a
-    place for what takes no room.
+    place for elements that take no room.
     """
     own = {"--tx-scale": f"{reader.scale()}", "--tx-foot": f"{_foot()}px"}
     variables = "".join(f"{name}:{value};" for name, value in (style.css_variables(reader.theme()) | own).items())
     present = f"html {{ font-size: {reader.scale():.0%} !important; }}{_PRESENT}" if reader.present() else ""
     present += _LOOK if reader.looks_on() else ""
-    # as Markdown, which is there before any other element: no jump while the page loads
+    # as Markdown, which arrives before any other element: the page does not jump while it loads
     with st.container(key="page_style"):
         st.markdown(f"<style>:root{{{variables}}}{_CSS}{present}</style>", unsafe_allow_html=True)
-        # Here, where nothing takes any room.
+        # here, since nothing in this container takes any room
         help_page(prose.load("app").label("chart_keys"), ".st-key-prompt textarea",
                   deployment.current().prompt_characters, reader.say_cut)
         return st.container()
 
 
 def _foot() -> int:
-    """The height in pixels of what stands at the foot of the window: a step of a class, or one of "Try this"."""
+    """The height in pixels of the bar at the foot of the window: a step of a class, or of "Try this"."""
     has_experiments = model_choice.page() != catalogue.MAP
     return CLASS_FOOT if reader.class_step() else TRY_FOOT if reader.present() and has_experiments else 0

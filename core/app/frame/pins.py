@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def draw(lesson: str, summary: dict[str, str], words: TextFile) -> None:
-    """A small drawer: pin the present state, or compare it with the pinned one.
+    """Draw a small drawer: pin the present state, or compare it with the pinned one.
 
     `summary`: quantity -> value, as text.
     """
@@ -31,7 +31,7 @@ def draw(lesson: str, summary: dict[str, str], words: TextFile) -> None:
 
 
 def comparison(a: dict[str, str], b: dict[str, str], words: TextFile) -> pd.DataFrame:
-    """One row a quantity, in B's order, then what only A had; the present state is B."""
+    """One row for each quantity, in B's order, then those that only A has; B is the present state."""
     import pandas as pd
     names = [*b, *(name for name in a if name not in b)]
     return pd.DataFrame({words.label("pin_quantity"): names, words.label("pin_a"): [a.get(name, "–") for name in names],

@@ -1,14 +1,14 @@
 """Before you look: each view asks one question before its picture tells.
 
-Until the reader commits to a guess, or looks anyway, the stage holds the question alone: neither the picture nor what
-speaks of it is drawn, so nothing on the page can tell the answer. Then the guess stands above the picture beside the
-truth. One tap on what the picture shows, and the reason follows.
+Until the reader commits to a guess, or looks anyway, the stage holds the question alone: neither the picture nor any
+text about it is drawn, so nothing on the page can tell the answer. Then the guess stands above the picture beside the
+truth. The reader taps on the statement that the picture shows, and the reason follows.
 
 The question's text is the section `# before: <name>` of the lesson's file:
 
     ask: the question, with {values} in it
     (empty line)
-    - what the picture shows            the statements to tap on: the first is true unless the Truth says another
+    - what the picture shows            the statements to tap on: the first is true unless the Truth names another
     - what it might have shown
     (empty line)
     The reason, in two sentences, with {values} in it.
@@ -35,16 +35,16 @@ if TYPE_CHECKING:
 
 MADE = "predictions_made"       # in the session: "<lesson>/<name>" -> Made
 AGAIN = "predictions_again"     # in the session: the questions that the reader wants to be asked once more
-DECLINED = "predictions_declined"       # in the session: the lesson and view where the reader wanted no more of them
+DECLINED = "predictions_declined"       # in the session: the lesson and view where the reader declined all questions
 STANDS = "predictions_stand"    # in the session: the lesson and view whose picture stood when a class was opened
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a view asks before it shows. `truth(guess)` is computed when the reader has committed, never before.
+    """A view's question before its picture. `truth(guess)` is computed when the reader has committed, never before.
 
-    values: what the question's {names} stand for. state: what it asks about besides the model and the prompt, such as
-    the picked head: the guess is told as long as that stands.
+    values: the values of the {names} in the question. state: what it depends on besides the model and the prompt, such
+    as the picked head: the guess is shown as long as that stays the same.
     """
 
     name: str
@@ -56,9 +56,9 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Made:
-    """What a reader did with a question. guess None: looked anyway. about: the model and the prompt that the question
-    was about. state: that of the prediction; None: any. told: what is shown of it, once that was computed. by: the code
-    of the class whose guess it is, "" for the reader's own; is_marked: False where nobody in the class has guessed.
+    """A reader's reply to a question. guess None: looked anyway. about: the model and the prompt of the question.
+    state: that of the prediction; None: any. told: the message that shows it, once computed. by: the code of the class
+    that has guessed, "" for the reader alone; is_marked: False if nobody in the class has guessed.
     """
 
     about: tuple = ()
@@ -71,11 +71,11 @@ class Made:
 
 
 def draw(page: Lesson, view: object, run: Run) -> bool:
-    """Draw what stands before or above the view's picture: its question, or the guess beside the truth. Return whether
+    """Draw the question in place of the view's picture, or above the picture the guess beside the truth. Return whether
     the picture waits.
 
-    Nothing is asked of a reader who has answered or wants no questions, in a class, whose steps have questions of their
-    own, or where the view has none for this model and prompt.
+    No question is drawn if the reader has answered it or wants no questions, in a taught class (its steps have their
+    own), or if the view has none for this model and prompt.
     """
     looks = st.session_state.pop(address.LOOKS, None) == page.id
     prediction, place = _asked(page, view, run), (page.id, type(view).__name__, getattr(view, "__name__", ""))
@@ -101,12 +101,12 @@ def draw(page: Lesson, view: object, run: Run) -> bool:
 
 
 def _is_of_class(made: Made | None) -> bool:
-    """Whether it is what the class that is open has guessed."""
+    """Whether this is the guess of the class that is open."""
     return made is not None and bool(made.by) and made.by == live_class.code()
 
 
 def _offer(page: Lesson, prediction: Prediction, run: Run) -> None:
-    """Draw the way to ask a class about a picture that stood before: it stays until the teacher asks."""
+    """Draw the button that asks the class about a picture which was there before it: the picture stays until then."""
     def ask() -> None:
         st.session_state.pop(STANDS, None)
         _ask_again(_key(page, prediction.name))
@@ -116,7 +116,7 @@ def _offer(page: Lesson, prediction: Prediction, run: Run) -> None:
 
 
 def look(lesson: str) -> None:
-    """Show the picture of the lesson that is opened next, and not its question: the reader was asked elsewhere."""
+    """Show the picture of the lesson that is opened next instead of its question: the reader was asked elsewhere."""
     st.session_state[address.LOOKS] = lesson
 
 
@@ -127,7 +127,7 @@ def show(page: Lesson, view: object, run: Run) -> None:
 
 
 def offer(page: Lesson, view: object, run: Run) -> None:
-    """Draw the switch with which a reader wants to be asked or not, and the way to be asked once more."""
+    """Draw the switch that turns questions on and off, and the button to be asked this one once more."""
     if reader.class_step() or not hasattr(view, "predict"):
         return
     prediction = _asked(page, view, run)
@@ -135,7 +135,7 @@ def offer(page: Lesson, view: object, run: Run) -> None:
 
 
 def offer_switch(words: TextFile, again: str | None = None) -> None:
-    """Draw the switch alone; again: the key of a question that can be asked once more."""
+    """Draw the switch alone; again: the key of a question that can be asked once more, which adds its button."""
     header = {"mode": "switch", "on": reader.ask_first(), "again": again is not None, "text": _labels(words)}
     prediction_picture(header, key="prediction_switch", events={"switch": _want, "again": lambda _: _ask_again(again)})
 
@@ -146,7 +146,7 @@ def _asked(page: Lesson, view: object, run: Run) -> Prediction | None:
 
 
 def _ask(page: Lesson, prediction: Prediction, run: Run, place: tuple) -> None:
-    """Draw the question, the means to guess and the two ways on."""
+    """Draw the question, the means to guess and the two ways to go on."""
     key, text = _key(page, prediction.name), _text(page, prediction.name)
 
     def commit(told: Mapping) -> None:
@@ -170,7 +170,7 @@ def _ask(page: Lesson, prediction: Prediction, run: Run, place: tuple) -> None:
 
 
 def _offer_return(page: Lesson, place: tuple) -> None:
-    """The way back to being asked, where the reader has just declined it."""
+    """Draw the way back to being asked, if the reader has just declined the questions."""
     if reader.ask_first() or reader.class_step() or st.session_state.get(DECLINED) != place:
         st.session_state.pop(DECLINED, None)
         return
@@ -179,7 +179,7 @@ def _offer_return(page: Lesson, place: tuple) -> None:
 
 
 def _ask_class(page: Lesson, prediction: Prediction, run: Run) -> None:
-    """Draw the question on the wall of a class, whose phones answer it. Its guess is what most of them say."""
+    """Draw the question on the wall of a class, whose phones answer it. The class's guess is the most frequent one."""
     key, form = _key(page, prediction.name), prediction.guess
 
     def reveal(told: Mapping) -> None:
@@ -192,7 +192,7 @@ def _ask_class(page: Lesson, prediction: Prediction, run: Run) -> None:
 
 
 def _for_class(page: Lesson, prediction: Prediction, run: Run) -> dict:
-    """The question as phones are asked it, with the prompt where it reads that."""
+    """The question in the form that phones get, with the prompt if the view reads it."""
     asked = filled(_text(page, prediction.name).settings["ask"], prediction.values)
     return live_class.asked(_key(page, prediction.name), asked, prediction.guess.offer(),
                             (_about(run), prediction.state), run.text if prompt_use.now().is_read else "")
@@ -204,8 +204,8 @@ def is_wide(view: object) -> bool:
 
 
 def _tell(page: Lesson, prediction: Prediction, made: Made, run: Run, *, folded: bool) -> None:
-    """Draw the guess beside the truth, unless the view's settings have made another question of it since. folded: what
-    a class has answered begins as one line.
+    """Draw the guess beside the truth, unless the view's settings have changed the question since. folded: the answers
+    of a class begin as one line.
     """
     if made.told is None:
         made = replace(made, told=_told(page, prediction, made))
@@ -226,8 +226,8 @@ def _tell(page: Lesson, prediction: Prediction, made: Made, run: Run, *, folded:
 
 
 def guess_of(page: Lesson, name: str, run: Run, state: Hashable = None, **values: object) -> Any:
-    """The reader's guess, for a picture that marks it; None where there is none about this prompt and this state, or,
-    where the question depends on the view's settings, about the `values` that it names.
+    """The reader's guess, for a picture that marks it; None without a guess about this prompt and this state and, if
+    the question depends on the view's settings, about the `values` in it.
     """
     made = _made(_key(page, name))
     if made is None or not made.is_marked or not _is_about(made, run, state):
@@ -237,20 +237,20 @@ def guess_of(page: Lesson, name: str, run: Run, state: Hashable = None, **values
 
 
 def _is_about(made: Made, run: Run, state: Hashable) -> bool:
-    """Whether a guess was made, and about this prompt and this state; one that a class has made is gone with it."""
+    """Whether a guess was made about this prompt and this state; a class's guess is gone with the class."""
     return (made.guess is not None and made.about == _about(run) and made.state in (None, state)
             and made.by in ("", live_class.code()))
 
 
 def _ask_again(key: str) -> None:
-    """Callback: ask the question once more, about today's prompt."""
+    """Callback: ask the question once more, about the present prompt."""
     st.session_state.get(MADE, {}).pop(key, None)
     st.session_state.setdefault(AGAIN, set()).add(key)
     rerun_in_turn((PICTURE,), (EXPERIMENTS,))
 
 
 def _told(page: Lesson, prediction: Prediction, made: Made) -> dict:
-    """The message of a guess beside the truth. The statements stand in an order of the question's own."""
+    """The message that shows a guess beside the truth. The statements are shuffled, each question in its own order."""
     truth, text = prediction.truth(made.guess), _text(page, prediction.name)
     statements, reason = _parts(text.look)
     order = list(range(len(statements)))
@@ -283,7 +283,7 @@ def _keep(key: str, made: Made) -> None:
 
 
 def _want(questions: bool) -> None:
-    """Callback: ask from here on, or ask no more."""
+    """Callback: ask questions from now on, or no more."""
     reader.set_ask_first(bool(questions))
     rerun_in_turn((PICTURE,), (EXPERIMENTS,))
 
@@ -293,7 +293,7 @@ def _made(key: str) -> Made | None:
 
 
 def _about(run: Run) -> tuple:
-    """What of the prompt bar the open view's question is about: the model, and the prompt where the view reads it."""
+    """The subject of the open view's question: the model, and the prompt if the view reads it."""
     return run.model_name, run.text if prompt_use.now().is_read else ""
 
 

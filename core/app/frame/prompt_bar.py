@@ -1,8 +1,8 @@
 """The shared prompt in one row: the text, example and saved prompts, the model and where it runs, present mode, and the
 link to share.
 
-A drawer is filled when it opens: what stands in a closed one would be drawn at every change of every page,
-a sixth of it.
+A drawer is filled when it opens: otherwise the contents of closed drawers, a sixth of the page, would be drawn at every
+change of every page.
 """
 import base64
 import urllib.parse
@@ -21,17 +21,17 @@ from core.app.state.fragments import BAR, PICTURE, rerun
 from core.components.palette import palette
 
 FINDER = "places"       # the route that answers with all places of the app
-SAID = "prompt_bar_says"        # in the session: what the bar says of the prompt's use
+SAID = "prompt_bar_says"        # in the session: the use of the prompt that the bar shows
 QR_CHARACTERS = 1_200   # more make a code too fine for a projector
 
 
 def draw() -> None:
-    """Draw the bar, a fragment: a drawer that opens redraws nothing else."""
+    """Draw the bar, a fragment, so that a drawer that opens redraws nothing else."""
     fragment(_bar, key=BAR)()
 
 
 def _bar() -> None:
-    """The row, and below it what the reader has to know: a random model, a cut text, a value that was left out."""
+    """Draw the row, and below it what the reader has to know: a random model, a cut text, a value that was left out."""
     words = prose.load("app")
     present, use = run.current(), prompt_use.now()
     st.session_state[SAID] = use
@@ -58,19 +58,19 @@ def _bar() -> None:
 
 
 def is_old() -> bool:
-    """Whether the open view makes something else of the prompt and the model than the bar says."""
+    """Whether the open view uses the prompt and the model otherwise than the bar says."""
     return st.session_state.get(SAID) != prompt_use.now()
 
 
 def _find(words: prose.TextFile) -> None:
-    """The field that finds every place of the app, in present mode too."""
+    """Draw the field that finds every place of the app, also in present mode."""
     text = {key: label for key, label in words.labels.items() if key.partition("_")[0] == "find"}
     if (chosen := palette(text, addresses.live(FINDER), "find")) and (opening := finder.opening(str(chosen))):
         reader.open_lesson(*opening)
 
 
 def _take_prompt() -> None:
-    """Callback: a new prompt first redraws the picture; of what follows, see `views`."""
+    """Callback: a new prompt first redraws the picture; for the rest, see `views`."""
     if reader.take_typed_prompt():
         rerun(PICTURE)
     rerun()
@@ -94,7 +94,7 @@ def _examples(words: prose.TextFile) -> None:
 
 
 def _model(words: prose.TextFile, present: run.Run, shown: str) -> None:
-    """The drawer of models. shown: the one that the view shows in place of the chosen one, "" for that."""
+    """Draw the drawer of models. shown: the model that the view shows in place of the chosen one, "" for the chosen."""
     n, n_context = len(present.token_ids), run.room(present.model.config)
     key = "status_shown" if shown else "status_cut" if present.n_cut else "status"
     model = escaped(names.short(shown) or present.title)
@@ -116,7 +116,7 @@ def _model(words: prose.TextFile, present: run.Run, shown: str) -> None:
 
 
 def _named(present: run.Run, shown: str) -> None:
-    """Which model the view shows, in present mode: in the row, since below it a note would take a picture's room."""
+    """Name the model of the view in present mode: in the row, since a note below would take the picture's room."""
     name = shown or present.model_name
     library = names.is_library_name(name)
     with st.container(key="prompt_model"):
@@ -125,10 +125,10 @@ def _named(present: run.Run, shown: str) -> None:
 
 
 def _picker(words: prose.TextFile) -> None:
-    """The box of models.
+    """Draw the box of models.
 
-    It is another one for each model: the browser keeps what a box in a closed drawer said last, and would send it over
-    a model that was picked elsewhere.
+    Each model has a box with a key of its own: the browser keeps the last value of a box in a closed drawer, and would
+    overwrite a model that was picked elsewhere.
     """
     choices, wanted = model_choice.choices(), model_choice.wanted()
     key = f"model_picked_{wanted}"
@@ -142,7 +142,7 @@ def _want(name: str) -> None:
 
 
 def _moment(words: prose.TextFile) -> None:
-    """Time travel: where the training of a model was kept, any of its moments is a model that every lesson runs."""
+    """Draw the slider for time travel: each kept moment of a model's training is a model that every lesson runs."""
     base, step = cache.name_and_step(model_choice.shown())
     steps = [moment.step for moment in cache.moments(base)]
     if not steps:
@@ -158,7 +158,7 @@ def _travel(base: str, step: int, last: int) -> None:
 
 
 def _share(words: prose.TextFile) -> None:
-    """The link is made when the drawer opens: by then every widget of the page has its place in the address."""
+    """Draw the link. It is made when the drawer opens: by then every widget of the page is in the address."""
     with st.popover(words.label("share"), key="share", on_change="rerun") as drawer:
         if not drawer.open:
             return
@@ -182,8 +182,8 @@ def _share(words: prose.TextFile) -> None:
 
 
 def _messages(words: prose.TextFile, present: run.Run, shows_another: bool) -> None:
-    """What the reader has to know of the model and of the prompt; shows_another: the view shows another model than the
-    chosen one, which then is not spoken of.
+    """Draw what the reader has to know of the model and the prompt. shows_another: the view shows another model than
+    the chosen one, on which there is then no note.
     """
     if present.loaded.problem:
         st.warning(words.label("broken_model", problem=escaped(present.loaded.problem)))
@@ -203,13 +203,13 @@ def _messages(words: prose.TextFile, present: run.Run, shows_another: bool) -> N
 
 
 def _note(present: run.Run) -> str:
-    """What the chosen model is; of a bundled one present mode says its name alone, in the row."""
+    """A note on the chosen model; present mode gives only a bundled model's name, in the row."""
     return "  \n".join(model_notes.of(present)) or ("" if reader.present() else model_note(present.model_name))
 
 
 def ends_in_lone_space(present: run.Run) -> bool:
-    """Whether the text ends in a space that is a token of its own: words bring theirs along, so after it a model
-    expects what hardly ever is meant.
+    """Whether the text ends in a space that is a token of its own. A word's token begins with its space, so after a
+    lone space a model expects something that is hardly ever meant.
     """
     return (present.text.endswith(" ") and bool(present.own_ids)
             and not present.tokenizer.visible(present.own_ids[-1]).strip("·"))
@@ -223,8 +223,8 @@ def _lone_space(words: prose.TextFile, present: run.Run) -> None:
 
 
 def tokens_of_signs(present: run.Run) -> tuple[int, ...]:
-    """How many tokens the text has, and how many with a keyboard's apostrophes, quotes, dashes and spaces, where those
-    are fewer: many models have hardly read others, and a screen shows no difference. Nothing where they are not.
+    """The number of tokens of the text, and that with a keyboard's apostrophes, quotes, dashes and spaces, if it is
+    smaller, else (). Many models have hardly read other signs, and a screen shows no difference.
     """
     plain = signs.plain(present.text)
     if plain == present.text:
@@ -242,8 +242,8 @@ def _other_signs(words: prose.TextFile, present: run.Run, n: int, fewer: int) ->
 
 
 def model_note(name: str) -> str:
-    """What a reader has to know of a bundled model that is not the main one: its own note, or that of its family, the
-    part of its name before the first hyphen.
+    """The note on a bundled model that is not the main one: its own, or its family's (the part of its name before the
+    first hyphen).
     """
     notes, (base, step) = prose.load("models").labels, cache.name_and_step(name)
     note = (notes["moment"] if step is not None else notes["own"] if not cache.is_bundled(name)
@@ -256,7 +256,7 @@ def _save() -> None:
 
 
 def _one_line(prompt: str) -> str:
-    """A prompt as a button shows it: one line, and no Markdown in it."""
+    """A prompt as a button shows it: one line, without Markdown."""
     line = prompt.replace("\n", " ⏎ ")
     line = line if len(line) <= 70 else line[:34] + " … " + line[-34:]
     return escaped(line)

@@ -1,7 +1,7 @@
-"""What the open view makes of the prompt bar: whether it reads the shared prompt, and which model it shows where that
-is not the chosen one.
+"""The open view's use of the prompt bar: whether it reads the shared prompt, and which model it shows if not the chosen
+one.
 
-A test draws every view with two prompts, and holds the first equal to what changes.
+A test draws every view with two prompts, and compares `is_read` with what changes.
 """
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from core.app.compute import cache
 from core.app.state import model_choice
 
 NEVER = ("", "")
-# lesson -> its views that do not read the prompt -> the setting, and its value, with which they do all the same
+# lesson -> its views that do not read the prompt -> the setting, and its value, with which they do read it
 UNREAD = {
     "embeddings": dict.fromkeys(("neighbours", "map", "arithmetic"), NEVER),
     "positions": dict.fromkeys(("waves", "biases", "beyond", "measured"), NEVER),
@@ -27,7 +27,7 @@ UNREAD = {
     "limits": {"facts": NEVER, "memory": NEVER, "calibration": NEVER, "words": ("pair", "own"), "meaning": NEVER,
                "structure": NEVER},
 }
-# those that leave it unread with some values of a setting alone
+# the views that do not read the prompt with these values of a setting
 UNREAD_WITH = {("limits", "context"): ("trace", "probe"),
                ("architectures", "hardware"): ("machine", "roofline", "array")}
 # the views that show a bundled model of their own: its name, and the setting with which they show the chosen one
@@ -38,20 +38,20 @@ OWN_MODEL = {
     ("architectures", "blank"): ("blanks", NEVER),
     ("architectures", "translate"): ("translator", NEVER),
 }
-# the views of them that show another bundled model for some values of a setting: the setting, the sign, the model
+# those among them that show another bundled model if a setting has a sign in it: the setting, the sign, the model
 FOR_TEXTS_WITH = {("architectures", "translate"): ("translate_text", "|", "restaurants")}
 
 
 @dataclass(frozen=True)
 class PromptUse:
-    """Whether the open view reads the prompt; the model that it shows in place of the chosen one, "" for that."""
+    """Whether the open view reads the prompt; the model that it shows in place of the chosen one, "" for the chosen."""
 
     is_read: bool
     model: str
 
 
 def now() -> PromptUse:
-    """What the open view makes of them, as the session and the address have its settings."""
+    """The open view's use of prompt and model, by its settings in the session and the address."""
     page = model_choice.page()
     entry = next((entry for entry in catalogue.existing() if entry.id == page), None)
     if entry is None or not entry.views:
@@ -77,7 +77,7 @@ def _model(page: str, view: str) -> str:
 
 
 def _with_past(base: str) -> str:
-    """The model whose training was kept that is shown in place of `base`; "" where that is `base`."""
+    """A model whose training was kept, to be shown in place of `base`; "" if that of `base` was kept."""
     return "" if cache.moments(base) else next(filter(cache.moments, cache.model_names()), "")
 
 
@@ -87,6 +87,6 @@ def _is(page: str, asked: tuple[str, ...]) -> bool:
 
 
 def _setting(page: str, name: str) -> str:
-    """A setting as the address writes it; "" for one that has its default and was not read yet."""
+    """A setting as the address writes it; "" for a setting at its default that was not read yet."""
     key = f"{page}_{name}"
     return str(st.session_state.get(key, st.query_params.get(key, ""))).lower()

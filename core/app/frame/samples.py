@@ -1,7 +1,7 @@
-"""A sample of what a view counts, where the whole would keep a large model busy for minutes.
+"""Count a sample only, if the whole would keep a large model busy for minutes.
 
-How much is counted follows from the model's size alone, so that everybody in a class sees the same. The page says of
-how many; a press has the whole counted. Every sentence and number is then true of what was counted.
+The size of the sample depends only on the model's size, so that everybody in a class sees the same. The page says how
+much was counted, and a button counts the whole. Every sentence and number is true of what was counted.
 """
 import streamlit as st
 
@@ -10,14 +10,14 @@ from core.app.state import Run
 from core.app.state.fragments import redraw
 from core.app.state.lesson_settings import Settings
 
-BUDGET = 2.5e11     # parameters × tokens that are counted unasked: 2,000 tokens of a GPT-2 of the small size
-MOST = 8            # of the largest model every MOST-th item is counted
+BUDGET = 2.5e11     # parameters × tokens that are counted unasked: 2,000 tokens for the smallest GPT-2
+MOST = 8            # for the largest models every MOST-th item is counted
 NTH = {2: "nth_2", 4: "nth_4", 8: "nth_8"}     # labels
 
 
 def every(n_parameters: int, n_tokens: int) -> int:
-    """1, 2, 4 or 8: every so many-th item is counted. n_tokens: of the whole, those that cost as much as predicting so
-    many.
+    """The step n, 1, 2, 4 or 8: every n-th item is counted. n_tokens: the whole costs as much as predicting this many
+    tokens.
 
     >>> every(12_000_000, 7_000), every(124_000_000, 7_000), every(10**12, 7_000)
     (1, 4, 8)
@@ -29,13 +29,13 @@ def every(n_parameters: int, n_tokens: int) -> int:
 
 
 def step_of(settings: Settings, run: Run, n_tokens: int) -> int:
-    """`every` of the reader's model; 1 where the reader wants the whole, by the setting "whole"."""
+    """`every` for the reader's model; 1 if the reader wants the whole, by the setting "whole"."""
     return 1 if settings.read("whole") else every(run.model.n_parameters, n_tokens)
 
 
 def say(page: Lesson, settings: Settings, run: Run, n_tokens: int, name: str, **values: int) -> None:
-    """Say how much is counted, beside the button for the whole, or for the sample again; nothing where the model is
-    small enough. The labels are sample_<name>, with {nth} and the values, and whole_<name>, of the button.
+    """Say how much is counted, beside the button for the whole, or for the sample again; draw nothing if the model is
+    small enough. The labels are sample_<name>, with {nth} and the values, and whole_<name> for the button.
     """
     step = every(run.model.n_parameters, n_tokens)
     if step == 1:

@@ -16,8 +16,8 @@ WIDTHS = {"layer": 112, "head": 112, "position": 170}      # px
 
 
 def pick(page: Lesson, run: Run, *fields: str, **shown: int) -> None:
-    """Draw a list for each of "layer", "head" and "position", which shows and sets that field of the shared selection.
-    shown: where a list stands that does not stand there. For a horizontal container.
+    """Draw a list for each of these fields ("layer", "head", "position"), which shows and sets that field of the shared
+    selection. shown: the value that a list shows instead of the selection's. For a horizontal container.
     """
     config, words = run.model.config, page.frame_words
     sizes = {"layer": config.n_layers, "head": config.n_heads, "position": len(run.tokens)}
@@ -27,7 +27,7 @@ def pick(page: Lesson, run: Run, *fields: str, **shown: int) -> None:
                  for i in range(sizes[field])]
         key = list_key(f"{page.id}_pick_{field}", names)
         at = shown.get(field, getattr(selection(run), field))
-        # a value that is set goes to the browser, where it would undo what a quick hand did meanwhile
+        # a value set here goes to the browser, where it would undo a change that a quick hand has made meanwhile
         if st.session_state.get(key) != at:
             st.session_state[key] = at
         short_list(words.label(f"pick_{field}_name"), range(sizes[field]), names.__getitem__, WIDTHS[field], key=key,
@@ -35,13 +35,14 @@ def pick(page: Lesson, run: Run, *fields: str, **shown: int) -> None:
 
 
 def short_list(label: str, options: Sequence, name_of: Callable[..., str], width: int, **tied) -> None:
-    """Draw a list of `width` pixels; in present mode's larger type it is wider, though its frame does not grow."""
+    """Draw a list of `width` pixels; with present mode's larger type it is wider, but its frame does not grow as much.
+    """
     st.selectbox(label, options, format_func=name_of, label_visibility="collapsed",
                  width=round(width * (0.25 + 0.75 * reader.scale())), **tied)
 
 
 def shared_seed(page: Lesson) -> None:
-    """The field for the shared seed, which decides every ξ."""
+    """Draw the field for the shared seed, which decides every ξ."""
     key, chosen = f"{page.id}_dice", reader.selection().seed
     if st.session_state.get(key) != chosen:
         st.session_state[key] = chosen
@@ -54,7 +55,7 @@ def shared_seed(page: Lesson) -> None:
 
 
 def own_seed(settings: Settings, page: Lesson, name: str = "seed", said: str = "") -> int:
-    """The field for a seed of the lesson's own, the setting `name`; return the seed. said: what it decides."""
+    """Draw the field for a seed of the lesson's own, the setting `name`; return the seed. said: what it decides."""
     setting = settings.each[name]
     seed_field(page, int(setting.low), int(setting.high), said, **settings.attached(name))
     return settings.read(name)
@@ -69,7 +70,9 @@ def seed_field(page: Lesson, low: int, high: int, said: str = "", **tied) -> Non
 
 
 def picked_norm(page: Lesson, run: Run, settings: Settings, name: str) -> tuple[str, int, int]:
-    """Which norm of the model, by the setting `name`, the block and the position. For a horizontal container."""
+    """Draw the controls that pick one norm of the model; return the setting `name`, the block and the position. For a
+    horizontal container.
+    """
     places = [place for place in settings.each[name].options if place in norm_places(run.model.config)]
     settings.among(name, places)
     st.selectbox(page.label(name), places, format_func=lambda place: page.label(f"{name}_{place}"), width=220,

@@ -1,4 +1,4 @@
-"""What every page stands in: page settings, navigation, the shared prompt bar."""
+"""The shell around every page: page settings, navigation, the shared prompt bar."""
 import gc
 import importlib
 import sys
@@ -17,11 +17,11 @@ from core.app.state import address, fragments, model_choice, reader
 from core.components.page.framed import show_element
 
 ICON = Path(__file__).resolve().parents[3] / "assets" / "icon.png"
-# Every operation of torch lets another reader's thread have Python, and waits this long at most to have it back.
-# Python's own 5 ms leave a pass of some hundred operations to the threads of thirty readers at every one of them: of a
-# class's answers 64 % came within a second, with 30 ms 85 % (tests.benchmarks --only load, one process).
+# Every operation of torch releases Python's lock; a thread that wants the lock waits this long before it interrupts the
+# thread that has it. With Python's own 5 ms, 64 % of a class's answers came within a second, with 30 ms 85 %
+# (tests.benchmarks --only load, one process): a pass of some hundred operations waits for thirty readers' threads.
 SWITCH_SECONDS = 0.03
-# the overview's picture needs none of them; they take half a second, of which everything else waits for Python
+# the overview's picture needs none of them; importing them takes half a second, in which everything else waits
 LATER = ("pandas", "altair", "plotly.graph_objects")
 LATEST_SECONDS = 30
 TIDY_SECONDS = 60
@@ -47,20 +47,20 @@ def draw() -> None:
         page.run()
     address.close_page()
     if followed := address.followed_element():
-        with unseen:            # last, since what was drawn before would be taken for it
+        with unseen:            # last, since an element drawn earlier would be taken for it
             show_element(*followed)
 
 
 def prepare() -> None:
-    """What the first readers would otherwise wait for: the model that they meet, and, once the first of them sees a
-    picture, what other pages are drawn with.
+    """Load what the first readers would otherwise wait for: their model and, once the first of them sees a picture, the
+    packages that draw other pages.
     """
     cache.shared_model(cache.model_names()[0], devices.available()[0])
     A_PICTURE_STANDS.wait(LATEST_SECONDS)
     for package in LATER:
         importlib.import_module(package)
     gc.collect()
-    gc.freeze()     # what is loaded by now is never collected, so a collection is short
+    gc.freeze()     # everything loaded by now is exempt from collection, so a collection is short
     threading.Thread(target=tidy, name="tidy", daemon=True).start()
 
 

@@ -1,5 +1,5 @@
-"""Where we are: the slim strip of the whole model on top of every lesson, the lesson's stages lit, each stage a way
-to its lesson.
+"""The slim strip of the whole model on top of every lesson: the lesson's stages are lit, and each stage leads to its
+lesson.
 """
 from core.app.base import catalogue, prose
 from core.app.compute import cache
@@ -15,7 +15,7 @@ OUTPUT = ("unembedding", "softmax", "sample")
 
 
 def draw(lesson: str) -> None:
-    """Draw the strip with the stages of `lesson` lit, a fragment, since its links say the prompt; following a stage
+    """Draw the strip with the stages of `lesson` lit; a fragment, since its links contain the prompt. Following a stage
     opens its lesson with the same prompt and selection.
     """
     fragment(lambda: _strip(lesson), key=STRIP)()

@@ -1,7 +1,7 @@
-"""The frame of every lesson: the view that draws the instrument, and below it what speaks of what that view shows.
+"""The frame of every lesson: the view that draws the instrument, and below it the texts and numbers on its picture.
 
 A lesson of several views has a bar above the picture, in which one control picks the view; a lesson of one
-view has none. Which views there are, and which of them stand in the bar, says the catalogue.
+view has none. The catalogue says which views there are, and which of them stand in the bar.
 """
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a view says in numbers, asks, and offers for download.
+    """A view's numbers, question and downloads.
 
     Tables are made when a drawer or a download asks for them.
     """
@@ -53,17 +53,17 @@ class Reading:
     question: Question | None
     functions: Sequence[Callable]
     data: Mapping[str, Callable[[], pd.DataFrame]]
-    picture: str             # CSS selector of what is saved
+    picture: str             # CSS selector of the element that is saved
     title: str               # Markdown, what the picture shows in one sentence
     table: pd.DataFrame | None = None
     summary: Mapping[str, str] = field(default_factory=dict)   # for pins; empty: the title
-    explanation: str = ""    # whose section is read below the picture; empty: the view's own
+    explanation: str = ""    # the view whose explanation stands below the picture; empty: this view
     pins: DeltaGenerator | None = None              # the place of the pins; None: in the bar
-    below: Callable[[], None] | None = None         # draws what else stands right below the picture
+    below: Callable[[], None] | None = None         # draws a further part right below the picture
 
 
-NO_PICTURE = ".stAlert"  # the picture of a Reading that says why there is none
-MORE = "more_views"      # key of the control of the views that do not stand in the bar
+NO_PICTURE = ".stAlert"  # `picture` of a Reading that says why there is none
+MORE = "more_views"      # key of the control for the views outside the bar
 UNFINISHED = Reading([], None, [], {}, "", "")      # of a view whose result is not there yet
 COVERED = Reading([], None, [], {}, "", "")         # of a view whose question is not answered yet
 
@@ -72,19 +72,19 @@ class View(Protocol):
     """One view of a lesson, a module."""
 
     def draw(self, page: Lesson, run: Run) -> Reading | Callable[[], Reading]:
-        """Draws the instrument and returns what it shows.
+        """Draw the instrument and return what it shows.
 
-        A view whose parts redraw themselves returns a function instead, which reads the picture anew whenever they ask
+        A view whose parts redraw themselves returns a function instead, which reads the picture again whenever they ask
         for the fragments NUMBERS and QUESTION.
         """
 
 
 @dataclass
 class Drawn:
-    """What an open lesson shows: what names its view, the view's module, what its picture says, and the prompt that the
-    page around it was drawn with. `said`: what its picture said when its numbers were drawn. `alone`: the run of the
-    whole page is over, from here on fragments run. `waits`: what speaks of the picture is not drawn until the browser
-    shows that. `hides`: the experiments were left out, since the picture waited for its question.
+    """The state of an open lesson: the prompt that the page was drawn with, the function that names its view, the
+    view's module, and the picture's Reading. `said`: the Reading when the numbers were drawn. `alone`: the run of the
+    whole page is over, from now on only fragments run. `waits`: all that speaks of the picture waits until the browser
+    shows the picture. `hides`: the experiments were left out, since the picture waited for its question.
     """
 
     prompt: str
@@ -98,15 +98,14 @@ class Drawn:
 
     @property
     def view(self) -> str:
-        """The name of the view that is open now; "" in a lesson that has one picture."""
+        """The name of the open view; "" in a lesson that has one picture."""
         return self.name()
 
 
 def draw(page: Lesson, settings: Settings, views: Mapping[str, View]) -> None:
-    """A lesson of several views.
+    """Draw a lesson of several views.
 
-    `settings` has "view", whose options are the names of `views`, as the catalogue has them; the labels are
-    `view_<name>`.
+    `settings` has "view", whose options are the names of `views`, as in the catalogue; the labels are `view_<name>`.
     """
     drawn = Drawn(reader.prompt(), lambda: settings.read("view"))
     settings.read_all()
@@ -125,7 +124,7 @@ def draw(page: Lesson, settings: Settings, views: Mapping[str, View]) -> None:
                     bar(page, drawn.view, pick)
                 pins = st.container(width="content")
                 # Beside the rest, so that nothing below moves when it comes and goes; an st.empty would be emptied
-                # while the view is drawn anew.
+                # while the view is redrawn.
                 progress = st.container()
             with st.container(gap="xsmall", key=f"{page.id}_stage"):
                 _instrument(page, drawn, views[drawn.view], run, progress)
@@ -135,14 +134,14 @@ def draw(page: Lesson, settings: Settings, views: Mapping[str, View]) -> None:
 
 
 def draw_one(page: Lesson, view: View, shown: Callable[[], str] = str) -> None:
-    """A lesson of one picture, which places its own controls and the pins below it; what its `bar(page, run)` draws
-    stands above a question as above the picture. shown: where it has views all the same, the one that it shows.
+    """Draw a lesson of one picture, which places its own controls and the pins below it. Its `bar(page, run)` is drawn
+    above the picture, or above the question in its place. shown: returns the open view if the lesson has views anyway.
     """
     drawn = Drawn(reader.prompt(), shown)
 
     def instrument() -> None:
         run = page.run()
-        with st.container():            # so that what follows keeps its place when a question gives way to the picture
+        with st.container():            # keeps the place of what follows when a question gives way to the picture
             if hasattr(view, "bar"):
                 view.bar(page, run)
             _instrument(page, drawn, view, run, st.container())
@@ -152,11 +151,11 @@ def draw_one(page: Lesson, view: View, shown: Callable[[], str] = str) -> None:
 
 
 def _lesson(page: Lesson, drawn: Drawn, instrument: Callable[[], None]) -> None:
-    """Draw the instrument, and below it what speaks of it, each a fragment.
+    """Draw the instrument, and below it the texts and numbers on it, each a fragment.
 
-    Whatever changes the instrument draws that alone; what else has changed follows once the browser shows it, since
-    together with all that a picture takes twice as long. In the first run of a visit a browser puts off loading
-    its own parts while elements still arrive, so what speaks of the first picture waits, too.
+    A change of the instrument redraws the instrument alone; the rest follows once the browser shows the picture, since
+    a picture takes twice as long together with all the rest. In the first run of a visit a browser puts off loading
+    its own parts while elements still arrive, so texts and numbers wait for the first picture as well.
     """
 
     def picture() -> None:
@@ -205,7 +204,7 @@ def _once_seen(page: Lesson, draw: Callable[[], None]) -> None:
 
 
 def _instrument(page: Lesson, drawn: Drawn, view: View, run: Run, progress: DeltaGenerator) -> None:
-    """Draw a view, or say why this model has none; in `progress`, how far its long computation is."""
+    """Draw a view, or say why this model has none; show in `progress` how far its long computation is."""
     drawn.reading, drawn.shown, kind = UNFINISHED, view, run.model.config.kind
     with growing_results.frame() as frame:
         if not catalogue.is_shown(page.id, drawn.view, kind):
@@ -222,7 +221,7 @@ def _instrument(page: Lesson, drawn: Drawn, view: View, run: Run, progress: Delt
 
 
 def _pins(page: Lesson, drawn: Drawn, bar: DeltaGenerator | None = None) -> None:
-    """Draw the pins of a finished picture, in the bar where the view has no place for them."""
+    """Draw the pins of a finished picture, in the bar if the view has no place for them."""
     reading = drawn.reading
     if callable(reading) or reading is UNFINISHED or reading is COVERED or (place := reading.pins or bar) is None:
         return
@@ -233,7 +232,7 @@ def _pins(page: Lesson, drawn: Drawn, bar: DeltaGenerator | None = None) -> None
 
 
 def _numbers(page: Lesson, drawn: Drawn) -> None:
-    """Draw what explains the picture, and its numbers; nothing of a picture that waits for its question."""
+    """Draw the picture's explanation and its numbers; nothing while the picture waits for its question."""
     reading = drawn.said = drawn.reading() if callable(drawn.reading) else drawn.reading
     if reading is COVERED:
         return
@@ -249,7 +248,7 @@ def _question(page: Lesson, drawn: Drawn) -> None:
     said = drawn.said
     if said is COVERED:
         return
-    with st.container():                # empty or not, so that fragments below find their places again
+    with st.container():                # even if empty, so that the fragments below keep their places
         if said.question is not None:
             page.check(said.question)
     if said is not UNFINISHED and said.picture != NO_PICTURE:
@@ -261,8 +260,8 @@ def _question(page: Lesson, drawn: Drawn) -> None:
 
 
 def _experiments(page: Lesson, drawn: Drawn) -> None:
-    """Draw the experiments: they speak of a picture that stands, but for the steps of a class. While a question stands,
-    a presenter's keys are heard, and the way on is to the picture.
+    """Draw the experiments, or in a class its step. Experiments speak of a picture that is shown; while a question
+    stands in its place, a presenter's key to go on leads to the picture.
     """
     drawn.hides = drawn.reading is COVERED
     if not drawn.hides or reader.class_step():
@@ -272,34 +271,34 @@ def _experiments(page: Lesson, drawn: Drawn) -> None:
 
 
 def _name(page: Lesson, drawn: Drawn) -> str:
-    """The lesson's name and, where it has several views, the view's."""
+    """The lesson's name and, if it has several views, the view's."""
     lesson = page.frame_words.label(f"lesson_{page.id}")
     return f"{lesson}: {page.label(catalogue.entry(page.id).label(drawn.view))}" if drawn.view else lesson
 
 
 def cannot(said: str, question: Question | None = None) -> Reading:
-    """Show, in place of a picture, why this model has none, and return that as a Reading; question: one that needs no
-    picture.
+    """Say, in place of a picture, why this model has none, and return that as a Reading; question: a question that
+    needs no picture.
     """
     st.info(said)
     return Reading([], question, [], {}, NO_PICTURE, said)
 
 
 def _title(page: Lesson, shown: str) -> None:
-    """The name of the view in place of the control that picks it."""
+    """Draw the name of the view in place of the control that picks it."""
     with st.container(key="look_title"):
         st.markdown(page.label(catalogue.entry(page.id).label(shown)))
 
 
 def bar(page: Lesson, shown: str, pick: Callable[[str], None]) -> None:
-    """The control that picks the view: the lesson's core views beside each other, and the deeper ones behind *More*,
-    but for the one that is `shown`, which stands in the bar too. pick: the callback, with the view.
+    """Draw the control that picks the view: the lesson's core views side by side, and the deeper ones behind *More*,
+    except a deeper view that is `shown`, which stands in the bar. pick: the callback, called with the view.
     """
     entry = catalogue.entry(page.id)
     widget = f"{page.id}_{entry.picks}_widget"
     at_hand = (*entry.core, *(view for view in entry.deeper if view == shown))
     rest = [view for view in entry.deeper if view != shown]
-    # a value that is set goes to the browser and would undo what a quick hand did meanwhile
+    # a value set here goes to the browser and would undo a change that a quick hand has made meanwhile
     if st.session_state.get(widget) != shown:
         st.session_state[widget] = shown
 
@@ -314,7 +313,7 @@ def bar(page: Lesson, shown: str, pick: Callable[[str], None]) -> None:
 
 
 def choice(settings: Settings, page: Lesson, name: str, options: Sequence[str] | None = None) -> str:
-    """One of a few, beside each other; the labels are `<name>_<option>`.
+    """Draw a few options side by side and return the chosen one; the labels are `<name>_<option>`.
 
     An option that is not among `options` falls back to the first.
     """

@@ -10,15 +10,15 @@ LONGEST = 40        # characters of a word
 
 
 def read(text: str, settings: Settings, place: str = "place", other: str = "other") -> Exchange | None:
-    """The exchange that a lesson's settings name: the number of the word, and what stands in its place. None for a text
-    without words.
+    """The exchange that a lesson's settings name: `place`, the number of the word, and `other`, the word in its place.
+    None for a text without words.
     """
     return contrasts.exchange(text, settings.read(place), settings.read(other)[:LONGEST])
 
 
 def draw(page: Lesson, text: str, settings: Settings, place: str = "place", other: str = "other") -> Exchange | None:
-    """Draw the list of the text's words and a field for the other word, which set these settings and are called as they
-    are; return the exchange. Nothing is drawn for a text without words.
+    """Draw the list of the text's words and a field for the other word; they set these settings, whose names are also
+    their labels. Return the exchange. For a text without words draw nothing and return None.
     """
     chosen, words = read(text, settings, place, other), contrasts.words_of(text)
     if chosen is None:

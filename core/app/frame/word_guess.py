@@ -1,4 +1,4 @@
-"""A guess that is a word of the reader's own, beside what the model finds likely."""
+"""Judge a guess that is a word of the reader's own, beside the model's likeliest tokens."""
 import numpy as np
 
 from core.app.classroom.guesses import Truth
@@ -10,9 +10,9 @@ N_BARS = 4
 
 
 def judged(typed: str, logits: np.ndarray, tokenizer: Tokenizer, seen: int = 0, **values) -> Truth:
-    """A typed word beside the likeliest tokens under logits (|V|,); `values` are further ones of the reason.
+    """A typed word beside the likeliest tokens under logits (|V|,); `values` are further values for the reason.
 
-    seen: the statement that is true of the picture. The reason may name {top}, {p}, {word}, {own}, {rank} and {n}.
+    seen: the statement that is true of the picture. The reason may use {top}, {p}, {word}, {own}, {rank} and {n}.
     """
     own, top = token_of(typed, tokenizer, logits), [int(i) for i in np.argsort(-logits, kind="stable")[:N_BARS]]
     bars = [(tokenizer.visible(i), look_up(logits, i, "").probability, i == own) for i in [*top, *({own} - set(top))]]
