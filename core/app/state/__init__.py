@@ -1,6 +1,6 @@
-"""What one reader has chosen: the state in the URL, the settings of a lesson, and the Run of the prompt under a model.
+"""The state of one reader: the state in the URL, the settings of a lesson, and the Run of the prompt under a model.
 
-Begin with reader.py; run.py is what the lessons compute with.
+Begin with reader.py; lessons compute with run.py.
 """
 from core.app.state.run import Run
 

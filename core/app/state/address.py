@@ -1,12 +1,13 @@
-"""What the address of the open page says: what all lessons share, and the settings of this page, each where it is not
+"""The address of the open page: the state that all lessons share and the settings of this page, each only if it is not
 at its default.
 
-It is always written whole, in one message, since Streamlit makes an entry of the browser's history of each. What one
-deed of the reader has written in several runs is one entry in the browser (core/components/page/history.js).
+The address is always written whole, in one message, since Streamlit makes an entry in the browser's history for each
+message. The changes that one action of the reader makes over several runs become one entry
+(core/components/page/history.js).
 
-It is read when a session starts and when the reader goes back or forward in the browser's history: what it does not
-name is at its default. From then on the session leads and the address follows. A value that makes no sense is left out,
-with a notice.
+The address is read when a session starts and when the reader goes back or forward in the browser's history; values that
+it does not name are at their default. From then on the session leads and the address follows. An invalid value is left
+out, with a notice.
 """
 import contextlib
 import time
@@ -21,25 +22,25 @@ from core.app.compute import cache
 from core.app.state import model_choice, notices, prompts
 from core.app.streamlit import context
 
-# of a prompt in a link, percent-encoded: longer addresses are refused by servers and chat programs
+# for a prompt in a link, percent-encoded: servers and chat programs refuse longer addresses
 MAX_LINK_CHARACTERS = 6_000
 SELECTION = ("layer", "head", "position", "target", "seed", "xi")
 KEPT = ("prompt", "model", "device", "present", "class", "class_plan", "class_revealed", "ask", "look")
 SHARED = (*KEPT, *SELECTION)
-SHOWN = "shown"         # in a link: its picture stands, and the question before it is not asked
+SHOWN = "shown"         # in a link: it opens on the picture, without the question before it
 # in the session: whether a question stands in place of the picture; the page whose question gives way to its picture
 COVERED, LOOKS = "picture_covered", "picture_looked_at"
 FOLLOWED = "idea_followed"      # in the session: lesson and element of the idea whose link was followed, and when
-# in the session: `settings`; the URL waits; it leads in what all lessons share, and in the settings of the page
+# in the session: `settings`; the URL waits; the URL leads for the shared state, and for the settings of the page
 SAID, WAITS, LEADS, LEADS_PAGE = "settings_said", "url_waits", "url_leads", "url_leads_page"
 
 
 def open_page() -> None:
-    """Goes on where `reader.begin` ended, now that the open page is known: its settings are those of the URL where that
-    leads, and from here on the URL follows.
+    """Continue after `reader.begin`, now that the open page is known: if the URL leads, take its settings; from here on
+    the URL follows.
 
-    A link stays as it was written until the first picture stands: it means the same, and the browser would make an
-    entry of its history of the change.
+    Leave the address untouched until the first picture is drawn: it means the same, and rewriting it would add an entry
+    to the browser's history.
     """
     session, returning = st.session_state, context.is_from_history()
     if session.get(LEADS_PAGE):
@@ -55,12 +56,12 @@ def open_page() -> None:
 
 
 def close_page() -> None:
-    """The run of a whole page has ended: what the reader does from here on goes into the URL."""
+    """The run of a whole page has ended: write the reader's further changes to the URL."""
     st.session_state.pop(WAITS, None)
 
 
 def follow_idea(name: str) -> None:
-    """The link of an idea was followed: its lesson opens on the picture, and shows the idea's element."""
+    """Follow the link of an idea: its lesson opens on the picture, and shows the idea's element."""
     idea = next((idea for idea in tables.ideas() if idea.id == name), None)
     if idea is None:
         notices.notice("notice_url", name=tables.IDEA, value=shortened(name))
@@ -70,18 +71,18 @@ def follow_idea(name: str) -> None:
 
 
 def followed_element() -> tuple[str, str] | None:
-    """The element that the open page is to show, and when its link was followed; None where no idea led here."""
+    """The element that the open page must show, and when its link was followed; None if no idea led here."""
     lesson, *shown = st.session_state.get(FOLLOWED, ("",))
     return tuple(shown) if lesson == model_choice.page() else None
 
 
 def settings() -> dict[str, str | None]:
-    """The settings of all pages by their keys, as an address says them; None: at its default, so it says nothing."""
+    """The settings of all pages by key, as an address writes them; None: at its default, so not in the address."""
     return st.session_state.setdefault(SAID, {})
 
 
 def take_in() -> None:
-    """The open page's settings are what the address says; those that it does not name are at their default again."""
+    """Set the open page's settings from the address; settings that it does not name return to their default."""
     said, query = settings(), st.query_params.to_dict()
     for key in [key for key in said if _is_of_page(key)]:
         del said[key]
@@ -95,14 +96,14 @@ def take_in() -> None:
 
 
 def of_page() -> dict[str, str]:
-    """What the address says of the open page's settings."""
+    """The open page's settings as they stand in the address."""
     return {key: text for key, text in settings().items() if text is not None and _is_of_page(key)}
 
 
 def write(shared: Mapping[str, str], *, again: bool = False) -> None:
-    """Makes the address say what all lessons share, and the settings of the open page.
+    """Write the shared state and the settings of the open page to the address.
 
-    again: also where the server believes that it does; a run that the reader left may have written over it.
+    again: even if the server believes that they are there; a run that the reader left may have overwritten them.
     """
     wanted = {**shared, **of_page()}
     if again or wanted != st.query_params.to_dict():
@@ -114,7 +115,7 @@ def _is_of_page(key: str) -> bool:
 
 
 def let_url_wait() -> None:
-    """In a callback: the run that follows draws first.
+    """In a callback: let the next run draw before the URL changes.
 
     A changed URL makes the browser go over the whole page, and `write_url_now` comes soon.
     """
@@ -122,21 +123,20 @@ def let_url_wait() -> None:
 
 
 def write_url_now() -> None:
-    """What was waiting goes into the URL, and so does what instruments read and keep from here on."""
+    """Write the waiting changes to the URL; from here on instruments write theirs at once."""
     st.session_state.pop(WAITS, None)
     write_url()
 
 
 def write_url() -> None:
-    """Makes the URL say the state, with one message to the browser and only where it says something else; later, if it
-    waits.
+    """Write the state to the URL, with one message to the browser and only if it differs; later, if the URL waits.
     """
     if not st.session_state.get(WAITS):
         write(shared_values())
 
 
 def shared_values(defaults: bool = False) -> dict[str, str]:
-    """The shared state as URL values; what has its default value only where `defaults` asks for it."""
+    """The shared state as URL values; values at their default are included only with `defaults`."""
     session = st.session_state
     values = {"prompt": session["prompt"]} if defaults or session["prompt"] != prompts.default_prompt() else {}
     if not fits_in_link(values.get("prompt", "")):
@@ -157,7 +157,7 @@ def shared_values(defaults: bool = False) -> dict[str, str]:
 
 
 def link(settings: dict | None = None, lesson: str | None = None, *, alone: bool = False) -> str:
-    """A link to the present state: relative to the app, all shared state spelled out, `settings` put over it
+    """A link to the present state: relative to the app, all shared state spelled out, overridden by `settings`
     (None: left out).
 
     Without `lesson` it is only the query ("?prompt=…"). alone: without the selection and the other settings of lessons.
@@ -178,19 +178,19 @@ def fits_in_link(prompt: str) -> bool:
 
 
 def written(value) -> str:
-    """A value as the URL says it."""
+    """A value as the URL writes it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def read_url() -> None:
-    """What all lessons share, as the URL says it; what it does not name keeps its value, or is at its default where the
-    URL leads.
+    """Read the shared state from the URL; values that it does not name stay as they are or, if the URL leads, return to
+    their default.
     """
     query, session = st.query_params, st.session_state
     if leads := session[LEADS]:
         session[LEADS_PAGE] = True
     kept = {} if leads else session
-    # a prompt that no address can say stays: the reader would lose it
+    # a prompt too long for an address stays: the reader would lose it
     own = session if not fits_in_link(session.get("prompt", "")) else kept
     session["prompt"] = (prompts.clean_prompt(query["prompt"]) if "prompt" in query
                          else own.get("prompt", prompts.default_prompt()))
@@ -203,7 +203,7 @@ def read_url() -> None:
             else:
                 notices.notice("notice_url", name=key, value=shortened(query[key]))
     session["present"] = query.get("present", "").lower() in ("true", "1")
-    # a standing wish, no state of a picture: it stays until an address says otherwise
+    # the reader's lasting preference, not the state of a picture: it stays until an address says otherwise
     session["ask"] = {"true": True, "1": True, "false": False, "0": False}.get(
         query.get("ask", "").lower(), session.get("ask", deployment.current().ask_first))
     session["look"] = query.get("look", "").lower() in ("true", "1")
@@ -211,13 +211,13 @@ def read_url() -> None:
         session[key] = _whole_number(key, query.get(key)) or 0
     session["class_plan"] = query.get("class_plan", "")
     session["selection"] = {key: number for key in SELECTION if (number := selected(key, query.get(key))) is not None}
-    # not before: whatever the reader does next may break this run off at any line, and the next run then reads it
+    # not before: the reader's next action may break this run off at any line, and the next run then reads the URL
     session[LEADS] = False
 
 
 def selected(key: str, text: str | None) -> int | float | None:
-    """A selection's value as an address says it: ξ in [0, 1), every other a whole number; None for what is not said,
-    and, with a notice, for what makes no sense.
+    """A selection's value from an address: ξ in [0, 1), all others whole numbers; None if it is missing or, with a
+    notice, invalid.
     """
     if key != "xi" or text is None:
         return _whole_number(key, text)
@@ -229,7 +229,7 @@ def selected(key: str, text: str | None) -> int | float | None:
 
 
 def _whole_number(key: str, text: str | None) -> int | None:
-    """A selection's value, clamped later to the run; None, with a notice, for what is no whole number of at least 0."""
+    """A selection's value, clamped later to the run; None, with a notice, unless it is a whole number of at least 0."""
     if text is None:
         return None
     if text.isascii() and text.isdigit() and len(text) < 10:
@@ -239,6 +239,6 @@ def _whole_number(key: str, text: str | None) -> int | None:
 
 
 def shortened(value: str) -> str:
-    """A URL's value as a notice may show it: short, of plain signs, and with no Markdown in it."""
+    """A URL's value as a notice may show it: short, of plain signs, without Markdown."""
     plain = "".join(c if c.isalnum() or c in " .-_" else "·" for c in value[:24])
     return escaped(plain + ("…" if len(value) > 24 else ""))

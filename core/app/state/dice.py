@@ -1,7 +1,7 @@
 """The dice: ξ is one number for one prompt, the same in every lesson.
 
-It follows from the reader's seed and the number of tokens before the draw, so that moving a slider keeps it and one
-seed writes one text. A reader may also set it by hand, for the present prompt. Both stand in the address: `seed`, `xi`.
+It follows from the reader's seed and the number of tokens before the draw, so moving a slider keeps it and one seed
+writes one text. A reader may also set it by hand, for the present prompt. Both are in the address: `seed`, `xi`.
 """
 import itertools
 from collections.abc import Iterator
@@ -11,12 +11,12 @@ import numpy as np
 
 from core.app.state import reader
 
-DIGITS = 10_000         # ξ has four decimals, as it is shown
+DIGITS = 10_000         # ξ has four decimals, all of them shown
 
 
 @dataclass(frozen=True)
 class Dice:
-    """What decides the tokens after a prompt. by_hand: ξ of the first of them where the reader has set it."""
+    """The dice that decide the tokens after a prompt. by_hand: ξ of the first token, if the reader has set it."""
 
     seed: int
     n_tokens: int
@@ -29,7 +29,7 @@ class Dice:
         return int(DIGITS * np.random.default_rng((self.seed, self.n_tokens + i)).random()) / DIGITS
 
     def numbers(self, first: int = 0) -> Iterator[float]:
-        """ξ of one token after the other, without an end."""
+        """ξ of one token after the other, endlessly."""
         return map(self.xi, itertools.count(first))
 
 
@@ -40,5 +40,5 @@ def of(n_tokens: int) -> Dice:
 
 
 def throw() -> None:
-    """Callback: the next seed."""
+    """Callback: take the next seed."""
     reader.select(seed=(reader.selection().seed + 1) % (reader.MOST_SEED + 1), xi=None)

@@ -1,4 +1,4 @@
-"""The fragments of a page, and which of them a callback asks for."""
+"""The fragments of a page, and the callbacks' requests to run them."""
 import contextlib
 from collections.abc import Sequence
 
@@ -7,25 +7,24 @@ from streamlit.errors import StreamlitAPIException
 
 from core.app.streamlit import context
 
-# keys: the prompt bar, the strip, the picture, what the browser says of that, what speaks of it above and below the
-# experiments, and those
+# keys: the prompt bar, the strip, the picture, the browser's word that the picture stands, the texts on it above and
+# below the experiments, and the experiments
 BAR, STRIP, PICTURE, STANDING = "bar", "strip", "picture", "standing"
 NUMBERS, QUESTION, EXPERIMENTS = "numbers", "question", "experiments"
-LATER = "drawn_later"           # in the session: the fragments to draw once the browser shows the run that follows
+LATER = "drawn_later"           # in the session: the fragments to draw once the browser shows the next run
 ASKED = "fragments_asked"       # in the session: the fragments that callbacks asked for and no run has begun to draw
 KEYS = "fragment_keys"          # in the session: the key of each fragment that was drawn, by its id
 
 
 def rerun(*keys: str) -> None:
-    """Callback: run the fragments of these keys again, or the whole page where none is named or one was not drawn.
+    """Callback: run the fragments of these keys again, or the whole page if there is no key or one was not drawn.
 
-    Nothing is to be done where the whole page is drawn anyway: a link, or the browser's history, may bring with it a
-    value that the browser had not heard of yet. Streamlit calls that a change, and to ask for a fragment of the page
-    that is left would put that fragment in the new page's place.
+    Do nothing during a full run. After a link or Back, Streamlit reports stale widget values as changes; rerunning the
+    old page's fragment would draw it into the new page.
 
-    What callbacks asked for before and no run has begun to draw is asked for again: where an event waits already,
-    Streamlit makes one run of both, and ends it, nothing drawn, when the event's callback asks for a run of its own.
-    So are the fragments of the other event, whose callback may ask for nothing since its own fragment shows all of it.
+    Fragments that earlier callbacks asked for and no run has begun to draw are asked for again: if an event is waiting,
+    Streamlit makes one run of both, and ends it before anything is drawn when the event's callback asks for a run. The
+    other event's own fragments are asked for as well: its callback may have asked for nothing, since they show it all.
     """
     if not (here := context.fragments_of_this_run()):
         return
@@ -39,23 +38,23 @@ def rerun(*keys: str) -> None:
 
 
 def begin(key: str | None) -> None:
-    """A run draws the fragment of this key, and this is called in it."""
+    """Note that this run draws the fragment of this key; call it within the fragment."""
     if key is not None:
         st.session_state.setdefault(KEYS, {})[context.this_fragment()] = key
         st.session_state.get(ASKED, {}).pop(key, None)
 
 
 def begin_all() -> None:
-    """A run draws the whole page."""
+    """Note that this run draws the whole page."""
     st.session_state.pop(ASKED, None)
 
 
 def rerun_in_turn(first: Sequence[str], later: Sequence[str]) -> None:
-    """Callback: run the fragments `first`, and once the browser shows them, `later` and what speaks of the picture."""
+    """Callback: run the fragments `first` and, once the browser shows them, `later` and the texts on the picture."""
     st.session_state[LATER] = later
     rerun(*first, STANDING)
 
 
 def redraw() -> None:
-    """Callback: draw the picture, and what speaks of it once the browser shows that."""
+    """Callback: draw the picture and, once the browser shows it, the texts on it."""
     rerun(PICTURE)

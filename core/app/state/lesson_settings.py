@@ -1,9 +1,9 @@
 """State of instruments that handle their own pointer and keys: kept in the session under a widget-like key and
 mirrored in the URL.
 
-Streamlit binds widgets to the URL, components not. A bound widget writes its label there, not its value, and one that
-Python has set writes it a run late: `attached` gives a widget the same roots as a component. Keys begin with the
-lesson's id, so that links, experiments and pins treat them like any widget's.
+Streamlit can bind widgets to the URL, but not components. A bound widget writes its label there, not its value, and a
+widget set by Python writes it a run late: `attached` ties a widget to session and URL in the same way as a component.
+Keys begin with the lesson's id, so that links, experiments and pins treat them like any widget's.
 """
 import zlib
 from collections.abc import Callable, Mapping, Sequence
@@ -15,14 +15,14 @@ from core.app.base import catalogue
 from core.app.state import address, notices
 from core.app.state.fragments import redraw
 
-LONGEST = 4_000           # characters of a text; what is longer is cut
-LARGEST = 10 ** 9         # in size, of a number without closer bounds
+LONGEST = 4_000           # characters of a text; a longer one is cut
+LARGEST = 10 ** 9         # absolute value of a number without closer bounds
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One value: its default (which also says its type), its bounds if it is a number (LARGEST where none is named),
-    the texts it may be if it is one of a few.
+    """One setting: its default (which also gives its type), its bounds if it is a number (LARGEST if none is given),
+    its options if it is one of a few texts.
     """
 
     default: int | float | str | bool
@@ -31,7 +31,7 @@ class Setting:
     options: tuple[str, ...] = ()
 
     def accept(self, written: object) -> int | float | str | bool | None:
-        """The value as this setting's type, within its bounds; None for what makes no sense."""
+        """The value as this setting's type, within its bounds; None if it is invalid."""
         kind, text = type(self.default), str(written)[:LONGEST]
         if kind is bool:
             return {"true": True, "false": False}.get(text.lower())
@@ -50,13 +50,13 @@ class Setting:
 
 
 def view_setting(lesson: str) -> Setting:
-    """Which view of a lesson is open: at first the first one."""
+    """The setting for the open view of a lesson; its default is the first view."""
     views = catalogue.entry(lesson).views
     return Setting(views[0], options=views)
 
 
 def read(prefix: str, settings: Mapping[str, Setting]) -> dict:
-    """Today's values: the session's, else what the URL said when it led, else the defaults. The URL then says them."""
+    """The present values: the session's, else the URL's when it led, else the defaults. They are written to the URL."""
     said, values = address.settings(), {}
     for name, setting in settings.items():
         key = f"{prefix}_{name}"
@@ -70,14 +70,14 @@ def read(prefix: str, settings: Mapping[str, Setting]) -> dict:
 
 
 def of_lesson(lesson: str) -> dict:
-    """Today's values of a lesson's settings that this reader's pages have read, defaults among them, by their keys."""
+    """The present values, by key, of those of a lesson's settings that this reader's pages have read, with defaults."""
     return {key: st.session_state[key] for key in sorted(address.settings())
             if key.startswith(f"{lesson}_") and key in st.session_state}
 
 
 def keep(prefix: str, settings: Mapping[str, Setting], values: Mapping) -> None:
-    """Keeps the values that `settings` knows, in the session and, where they are not the default, in the URL; in that
-    later, if it waits.
+    """Keep the values of these `settings` in the session and, unless they are the default, in the URL; there later, if
+    it waits.
     """
     said, wrong = address.settings(), False
     for name, setting in settings.items():
@@ -93,22 +93,22 @@ def keep(prefix: str, settings: Mapping[str, Setting], values: Mapping) -> None:
 
 
 def list_key(key: str, names: Sequence[str]) -> str:
-    """The key of a list that calls its options so, another one for other names.
+    """The key of a list whose options have these names; other names give another key.
 
-    The browser keeps the name of what was picked. Where the prompt or the model has given it another, it would show the
-    old one, and Streamlit would take that text for the value.
+    The browser keeps the name of the picked option. If the prompt or the model changes that name, it would show the old
+    name, and Streamlit would take that text for the value.
     """
     return f"{key}_{zlib.crc32(chr(10).join(names).encode()):08x}"
 
 
 def attached(prefix: str, settings: Mapping[str, Setting], name: str, then: Callable[[], None] = redraw,
              names: Sequence[str] = ()) -> dict:
-    """The arguments key and on_change that make a widget show and keep one of the settings, and do what is to be done
-    `then`. Read the settings first. names: what a list calls its options, if prompt or model decide that.
+    """The arguments key and on_change that make a widget show and keep one of the settings, and then call `then`. Read
+    the settings first. names: the names of a list's options, if they depend on prompt or model.
     """
     key, widget = f"{prefix}_{name}", f"{prefix}_{name}_widget"
     widget = list_key(widget, names) if names else widget
-    # a value that is set goes to the browser and would undo what a quick hand did meanwhile
+    # a value set here goes to the browser and would undo a change that a quick hand has made meanwhile
     if st.session_state.get(widget) != st.session_state[key]:
         st.session_state[widget] = st.session_state[key]
 
@@ -127,18 +127,18 @@ class Settings:
     each: Mapping[str, Setting]
 
     def read_all(self) -> None:
-        """Takes in what the address says of every setting, those of views that are not shown too, so that it goes on
-        without defaults and what makes no sense.
+        """Read every setting from the address, also those of views that are not shown, so that it then has neither
+        defaults nor invalid values.
         """
         read(self.lesson, self.each)
 
     def read(self, name: str) -> int | float | str | bool:
-        """Today's value of one setting."""
+        """The present value of one setting."""
         return read(self.lesson, {name: self.each[name]})[name]
 
     def among(self, name: str, offered: Sequence[str]) -> str:
-        """Today's value of a setting that is one of a few, of which only some can be offered; the first of these where
-        it is another.
+        """The present value of a setting of which only some options are offered; the first of them if the value is not
+        among them.
         """
         value = self.read(name)
         if value in offered:
@@ -147,10 +147,10 @@ class Settings:
         return offered[0]
 
     def keep(self, **values) -> None:
-        """Sets some of them, in the session and in the URL; for callbacks."""
+        """Set some of them, in the session and in the URL; for callbacks."""
         keep(self.lesson, {name: self.each[name] for name in values}, values)
 
     def attached(self, name: str, then: Callable[[], None] = redraw, names: Sequence[str] = ()) -> dict:
-        """The arguments key and on_change that tie a widget to one setting, as the function `attached` has them."""
+        """The arguments key and on_change that tie a widget to one setting; see the function `attached`."""
         self.read(name)
         return attached(self.lesson, self.each, name, then, names)

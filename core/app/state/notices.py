@@ -1,4 +1,4 @@
-"""What the frame tells the reader in plain sentences, for some seconds."""
+"""Notices of the frame to the reader: plain sentences, shown for some seconds."""
 import time
 
 import streamlit as st
@@ -9,14 +9,13 @@ NOTICE_SECONDS = 10           # a notice outlasts the reruns that a component as
 
 
 def keep_new() -> None:
-    """Drops those that have stood for long enough."""
+    """Drop the notices that have been shown for long enough."""
     st.session_state["notices"] = {told: at for told, at in st.session_state.get("notices", {}).items()
                                    if time.monotonic() - at < NOTICE_SECONDS}
 
 
 def notice(key: str, **values) -> None:
-    """Adds a plain sentence (a label of app.md) to what the frame tells the reader, in this run and those of
-    the next seconds.
+    """Add a plain sentence (a label of app.md) to the notices, for this run and those of the next seconds.
     """
     st.session_state.setdefault("notices", {})[prose.load("app").label(key, **values)] = time.monotonic()
 

@@ -1,4 +1,4 @@
-"""The prompts that are offered, and a typed one as it is kept."""
+"""The prompts that are offered, and the cleaning of a typed one."""
 from core.app.base import deployment, prose
 
 
@@ -13,6 +13,7 @@ def example_prompts() -> tuple[str, ...]:
 
 
 def clean_prompt(typed: str) -> str:
-    """A typed or pasted text as it is kept: line ends as \\n, its last characters, as many as are allowed."""
+    """A typed or pasted text in the form that is kept: line ends as \\n, and only the last characters that are allowed.
+    """
     most = deployment.current().prompt_characters
     return typed[-2 * most:].replace("\r\n", "\n").replace("\r", "\n")[-most:]

@@ -1,7 +1,7 @@
 """The reader's state: prompt, model, device, selection, present mode, a class and its step.
 
-The settings of a lesson are read and kept in lesson_settings.py; what all lessons share goes through this file. Both
-stand in the address, which address.py reads and writes.
+The settings of a lesson are read and kept in lesson_settings.py; the state that all lessons share goes through this
+file. Both stand in the address, which address.py reads and writes.
 """
 from dataclasses import dataclass
 
@@ -14,16 +14,16 @@ from core.app.state.address import KEPT, SELECTION, SHARED
 from core.app.streamlit import context
 
 PRESENT_SCALE = 1.6
-# whose first ten ξ on the usual prompt are all below 0.75: no draw from the far tail before the reader asks for one
+# the first ten ξ of FIRST_SEED on the default prompt are below 0.75: no draw from the far tail unless a reader asks
 FIRST_SEED, MOST_SEED = 4, 999_999
-OF_A_PICTURE = ("prompt", "model", *SELECTION)     # of what lessons share, what their pictures show
+OF_A_PICTURE = ("prompt", "model", *SELECTION)     # the part of the shared state that pictures show
 
 
 @dataclass(frozen=True)
 class Selection:
-    """What the reader has picked in any lesson, within the bounds of the present run.
+    """The reader's picks, shared by all lessons, within the bounds of the present run.
 
-    `target` None: the likeliest next token. seed, xi: of the dice; `xi` None: as the seed has it.
+    `target` None: the likeliest next token. seed, xi: of the dice; `xi` None: computed from the seed.
     """
 
     layer: int
@@ -36,8 +36,7 @@ class Selection:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Sizes of the present run, which a selection is clamped to, and the position that is selected where
-    none was picked.
+    """Sizes of the present run, to which a selection is clamped, and `asked`, the position selected if none was picked.
     """
 
     n_layers: int
@@ -47,12 +46,12 @@ class Bounds:
     asked: int
 
     def place(self, position: int | None) -> int:
-        """A picked position within the run; where none was picked, the one that is asked about."""
+        """A picked position, clamped to the run; `asked` if none was picked."""
         return self.asked if position is None else _clamp(position, self.n_tokens)
 
 
 def begin() -> None:
-    """Opens a run of the app: takes over what was asked for in the last one, else the URL where it leads.
+    """Open a run of the app: read the URL if it leads, then take over what was asked for in the last run.
 
     Call before any widget, and `address.open_page` as soon as it is known which page is open.
     """
@@ -62,11 +61,11 @@ def begin() -> None:
     if context.is_from_history():
         session.pop("asked_for", None)
         session[address.LEADS] = True
-    # A run that was broken off before the prompt bar may have taken the prompt's widget, and what it held, with it.
+    # A run that was broken off before the prompt bar may have lost the prompt's widget with its text.
     if session.setdefault(address.LEADS, True) or any(key not in session for key in KEPT):
         address.read_url()
     _take_over_all(session.get("asked_for", {}))
-    if not model_choice.can_be_asked_for(session["model"]):            # one that a reader trained has given its place
+    if not model_choice.can_be_asked_for(session["model"]):            # a reader's own model was dropped
         notices.notice("notice_url", name="model", value=address.shortened(session["model"]))
         session["model"] = cache.model_names()[0]
     for key in KEPT:
@@ -74,13 +73,13 @@ def begin() -> None:
 
 
 def picture_defaults() -> dict:
-    """OF_A_PICTURE at its defaults, as `open_lesson` and `link` take it."""
+    """OF_A_PICTURE at its defaults, in the form for `open_lesson` and `link`."""
     return {"prompt": prompts.default_prompt(), "model": cache.model_names()[0]} | dict.fromkeys(SELECTION)
 
 
 def take_typed_prompt() -> bool:
-    """Callback of the prompt's text area: what was typed or pasted is cut to a length that can be worked with, and
-    the reader told. Returns whether it was short enough.
+    """Callback of the prompt's text area: cut a typed or pasted text that is too long, and tell the reader. Return
+    whether it was short enough.
     """
     typed = st.session_state["prompt"]
     _forget_xi()
@@ -91,13 +90,13 @@ def take_typed_prompt() -> bool:
 
 
 def say_cut(n: int) -> None:
-    """Callback: a prompt of n characters was too long, and its last ones were kept."""
+    """Callback: tell the reader that a prompt of n characters was too long and only its end was kept."""
     st.session_state["asked_for"] = {"notice": ("notice_too_long",
                                                 {"n": n, "kept": deployment.current().prompt_characters})}
 
 
 def set_prompt(prompt: str) -> None:
-    """Makes `prompt` the prompt of all lessons and runs the app again.
+    """Make `prompt` the prompt of all lessons and run the app again.
 
     Works in callbacks, in pages and in fragments.
     """
@@ -105,7 +104,7 @@ def set_prompt(prompt: str) -> None:
 
 
 def append_token(token_id: int) -> None:
-    """Appends a token's text to the prompt and runs the app again.
+    """Append a token's text to the prompt and run the app again.
 
     A token that is no text by itself is refused with a notice.
     """
@@ -118,32 +117,32 @@ def append_token(token_id: int) -> None:
 
 
 def apply(settings: dict) -> None:
-    """Sets any of prompt, model, device, present, layer, head, position, target and any widget's key, and runs
-    the app again.
+    """Set any of prompt, model, device, present, layer, head, position, target and any widget's key, and run the app
+    again.
     """
     st.session_state["asked_for"] = st.session_state.get("asked_for", {}) | settings
     st.rerun()
 
 
 def open_lesson(lesson: str, settings: dict) -> None:
-    """Goes to a lesson, with `settings` as `apply` takes them. Not in callbacks: no page can be left there."""
+    """Go to a lesson, with `settings` as for `apply`. Not for callbacks, in which no page can be left."""
     session = st.session_state
-    # all that lessons share is taken along: a prompt bar that is left while it is drawn loses what its fields held
+    # all shared state is taken along: a prompt bar that is left while it is drawn loses the values of its fields
     kept = {key: session[key] for key in KEPT} | session.get("selection", {})
     session["asked_for"] = kept | session.get("asked_for", {}) | settings
-    # as it is, since this page's address is no state of that one; the run of that one writes its own
+    # the query stays as it is: it says nothing of the new page, whose own run writes its own
     st.switch_page(catalogue.page_path(lesson), query_params=st.query_params.to_dict())
 
 
 def fall_back_to_cpu() -> None:
-    """Moves the model to the CPU, says so, and runs the app again."""
+    """Move the model to the CPU, say so, and run the app again."""
     apply({"notice": ("notice_cpu", {"device": prose.load("app").label(f"device_{device()}")}), "device": devices.CPU})
 
 
 def select(**chosen: int | None) -> None:
-    """Picks layer, head, position, target, seed or ξ for all lessons.
+    """Pick layer, head, position, target, seed or ξ for all lessons.
 
-    In a callback the run that follows sees it; elsewhere the next read does.
+    After a callback the next run sees it; elsewhere the next read does. Raises ValueError for any other name.
     """
     if unknown := set(chosen) - set(SELECTION):
         raise ValueError(f"What can be selected is {', '.join(SELECTION)}, not {', '.join(sorted(unknown))}.")
@@ -152,10 +151,10 @@ def select(**chosen: int | None) -> None:
 
 
 def selection() -> Selection:
-    """The reader's selection, clamped to the present run (`Lesson.run` says its sizes); the position that `Run.asked`
-    names unless another was picked.
+    """The reader's selection, clamped to the present run (`Lesson.run` sets its sizes); its position is `Run.asked`
+    unless another was picked.
 
-    The URL then says it: a request that was on its way while another picked something else brings the old one back.
+    It is written to the URL again: a request that was on its way during a new pick brings the old selection back.
     """
     chosen = st.session_state.get("selection", {})
     if chosen:
@@ -174,12 +173,12 @@ def selection() -> Selection:
 
 
 def picked_position() -> int | None:
-    """The position that the reader picked, not clamped to any run; None: whichever is asked about."""
+    """The position that the reader picked, not clamped to any run; None: the one that is asked about."""
     return st.session_state.get("selection", {}).get("position")
 
 
 def picked_layer() -> int | None:
-    """The block that the reader picked, not clamped to any run; None: none was."""
+    """The block that the reader picked, not clamped to any run; None if none was picked."""
     return st.session_state.get("selection", {}).get("layer")
 
 
@@ -190,7 +189,7 @@ def picked_head() -> bool:
 
 
 def settings_of(lesson: str) -> dict:
-    """The shared state and the lesson's settings as `apply` and `link` take them: the present state, to return to."""
+    """The shared state and the lesson's settings, for `apply` and `link`: the present state, to return to."""
     session = st.session_state
     own = {key: session[key] for key in address.settings() if key.startswith(f"{lesson}_") and key in session}
     chosen = {key: session.get("selection", {}).get(key) for key in SELECTION}
@@ -215,35 +214,34 @@ def present() -> bool:
 
 
 def leaves_out(key: str) -> bool:
-    """Whether present mode leaves out a part of the page, by its key: unless an idea led to it."""
+    """Whether present mode leaves out the part of the page with this key; it shows a part to which an idea led."""
     led_to, _ = address.followed_element() or ("", "")
     return present() and not led_to.startswith(f".st-key-{key}")
 
 
 def looks_on() -> bool:
-    """Whether the page only shows a picture, as on a phone that goes with its teacher: nothing to set, nothing around.
-    """
+    """Whether the page shows a picture alone, without controls, as on a phone that follows its teacher."""
     return bool(st.session_state.get("look", False))
 
 
 def ask_first() -> bool:
-    """Whether each picture's question is asked before the picture tells."""
+    """Whether each picture's question is asked before the picture is shown."""
     return bool(st.session_state["ask"])
 
 
 def set_ask_first(wanted: bool) -> None:
-    """In a callback: ask from here on, or ask no more."""
+    """In a callback: ask questions from now on, or no more."""
     st.session_state["ask"] = wanted
     address.write_url()
 
 
 def class_step() -> int:
-    """The step of the class that is being taught in present mode, from 1; 0: none is."""
+    """The step of the class that is being taught in present mode, from 1; 0 if none is."""
     return int(st.session_state.get("class", 0)) if present() else 0
 
 
 def class_plan() -> str:
-    """The plan of that class as the address has it; "": the usual one."""
+    """The plan of that class as it stands in the address; "": the usual one."""
     return st.session_state.get("class_plan", "")
 
 
@@ -253,7 +251,7 @@ def class_revealed() -> bool:
 
 
 def scale() -> float:
-    """How much larger type and marks are drawn than usual: above 1 in present mode."""
+    """The scale of type and marks: 1, and more in present mode."""
     return PRESENT_SCALE if present() else 1.0
 
 
@@ -263,14 +261,14 @@ def theme() -> str:
 
 
 def _forget_xi() -> None:
-    """Another prompt: a ξ that was set by hand belonged to the last one."""
+    """Forget a ξ that was set by hand: it belonged to the previous prompt."""
     st.session_state["selection"] = st.session_state.get("selection", {}) | {"xi": None}
 
 
 def _take_over_all(asked: dict) -> None:
-    """What was asked for in the last run.
+    """Take over what was asked for in the last run.
 
-    It goes when all of it has been taken over: a run that is broken off before leaves it to the next.
+    It is dropped once all of it has been taken over: a run that is broken off before that leaves it to the next.
     """
     try:
         for key in sorted(asked, key=("prompt", "model").__contains__, reverse=True):      # they forget an earlier ξ
@@ -292,7 +290,7 @@ def _take_over(key: str, value) -> None:
     elif key == tables.IDEA:
         address.follow_idea(value)
     elif key in SELECTION:
-        number = address.selected(key, value) if isinstance(value, str) else value      # a place has it as text
+        number = address.selected(key, value) if isinstance(value, str) else value      # a place has text values
         session["selection"] = session.get("selection", {}) | {key: number}
     elif key != "model" or model_choice.can_be_asked_for(value):
         session[key] = value

@@ -21,7 +21,7 @@ from core.model.tokenizer import Tokenizer
 from core.model.trace import Trace
 from core.model.transformer import Transformer
 
-# Parameters × tokens of a pass that a hand may ask for: some 2 s of one core, which is gpt2 on 256 tokens.
+# Parameters × tokens of a pass that a moving hand may ask for: some 2 s on one core, as for gpt2 on 256 tokens.
 MOST_LIVE = 40_000_000_000
 LARGE = 50_000_000      # parameters of a model whose passes may take seconds
 MOST_WRITTEN = 40       # tokens that an encoder-decoder writes for a source; the longest date has 16
@@ -33,11 +33,11 @@ class Run:
 
     loaded: cache.LoadedModel
     text: str
-    # begins with the end-of-text token, or with the one that the model's texts begin with, if they do
+    # begins with the token that the model's texts begin with, such as end of text, if they begin with one
     token_ids: tuple[int, ...]
     tokens: list[str]            # their visible forms
     n_cut: int                   # tokens of the text that did not fit and were left out, from its start
-    source_ids: tuple[int, ...] = ()    # what the encoder read, where token_ids are those of the decoder behind it
+    source_ids: tuple[int, ...] = ()    # the encoder's tokens, if token_ids are those of the decoder behind it
 
     @property
     def model_name(self) -> str:
@@ -62,7 +62,7 @@ class Run:
 
     @property
     def trace(self) -> Trace:
-        """The forward pass as the model is."""
+        """The forward pass without an Intervention."""
         return self.trace_with(NOTHING)
 
     def trace_with(self, intervention: Intervention) -> Trace:
@@ -78,7 +78,7 @@ class Run:
         return self.loaded.key(what, self.token_ids, self.source_ids, *inputs)
 
     def named(self) -> dict:
-        """What a question from outside a session says of this Run; `of_tokens` reads it."""
+        """The fields that name this Run in a question from outside a session; `of_tokens` reads them."""
         return {"model": self.model_name, "device": self.device, "token_ids": list(self.token_ids)}
 
     def with_text(self, text: str) -> Run:
@@ -87,31 +87,31 @@ class Run:
 
     @property
     def own_ids(self) -> tuple[int, ...]:
-        """The tokens of the text itself, without those that the model's texts begin and end with."""
+        """The tokens of the text itself, without the ones that begin and end all of the model's texts."""
         begin, end = len(self.tokenizer.begin), len(self.tokenizer.end)
         return self.token_ids[begin:len(self.token_ids) - end] if self.text else ()
 
     def own_ids_until(self, position: int) -> tuple[int, ...]:
-        """The tokens of the text itself up to a position, that one included."""
+        """The tokens of the text itself up to and including a position."""
         return self.token_ids[len(self.tokenizer.begin):position + 1] if self.text else ()
 
     @property
     def is_encoder(self) -> bool:
-        """Whether the model tells which token stands at a position, seeing all of the text, and not which one follows.
+        """Whether the model predicts the token at a position, seeing all of the text, and not the token that follows.
         """
         return self.model.config.kind == "encoder"
 
     @property
     def has_head(self) -> bool:
-        """Whether the model's logits mean anything: an encoder may have come without the head that makes them, or with
-        another (core.huggingface.task_heads).
+        """Whether the model's logits mean anything: an encoder may have come without a language head, or with another
+        head (core.huggingface.task_heads).
         """
         return self.model.config.output_head == "language"
 
     @property
     def asked(self) -> int:
-        """The position whose prediction is asked about where a reader has picked none: the last one; in an encoder the
-        first blank, or else the last token of the text itself.
+        """The position whose prediction is shown if the reader has picked none: the last one; in an encoder the first
+        blank, or else the last token of the text itself.
         """
         last = len(self.token_ids) - 1
         if not self.is_encoder:
@@ -120,13 +120,13 @@ class Run:
         return self.token_ids.index(mask) if mask in self.token_ids else max(0, last - len(self.tokenizer.end))
 
     def logits(self, position: int = -1) -> np.ndarray:
-        """(|V|,) float64 logits of the next token after `position`, of an encoder those of the token at it."""
+        """Logits, (|V|,) float64, of the next token after `position`; in an encoder, of the token at `position`."""
         return self.trace.logits[position].to("cpu", torch.float64).numpy()
 
 
 def _traced(loaded: cache.LoadedModel, token_ids: tuple[int, ...], intervention: Intervention,
             source_ids: tuple[int, ...]) -> Trace:
-    """The Trace of a pass; of a large model, which may take seconds, a view waits for it as for any long computation.
+    """The Trace of a pass. With a large model it may take seconds: a view waits for it as for any long computation.
     """
     asked = loaded, token_ids, intervention, source_ids
     if loaded.model.n_parameters <= LARGE or cache.kept_trace(*asked) is not None:
@@ -139,8 +139,8 @@ def _traced(loaded: cache.LoadedModel, token_ids: tuple[int, ...], intervention:
 
 
 def room(config: ModelConfig) -> int:
-    """How many tokens a lesson reads at once: what the model takes, at most what is allowed, and fewer where the pass
-    would fill half of the cache of traces.
+    """The number of tokens that a lesson reads at once: at most the model's context, at most the number allowed, and
+    fewer if the trace would fill more than half of the cache of traces.
     """
     most = min(deployment.current().prompt_tokens, config.n_context)
     while most > LEAST_TOKENS and trace_bytes(config, most) > cache.TRACE_BYTES // 2:
@@ -149,11 +149,11 @@ def room(config: ModelConfig) -> int:
 
 
 def read(loaded: cache.LoadedModel, text: str) -> Run:
-    """The Run of a text: its last tokens, as many as there is room for, after the token that the model's
-    texts begin with.
+    """The Run of a text: its last tokens, as many as there is room for, after the token that the model's texts begin
+    with.
 
-    An empty text of a model that begins with none is its token 0, since a model cannot read nothing. An encoder that
-    knows a token for it reads ____ as a blank to fill in.
+    If a model's texts begin with no such token, an empty text is token 0, since a model cannot read nothing. An encoder
+    with a mask token reads ____ as a blank to fill in.
     """
     config, tokenizer = loaded.model.config, loaded.tokenizer
     prompt = tokenizer.prompt(prompts.clean_prompt(text), room(config),
@@ -166,7 +166,7 @@ def read(loaded: cache.LoadedModel, text: str) -> Run:
 def asked_model(name: str, device: str) -> cache.LoadedModel:
     """The model that a question from outside a session names.
 
-    ValueError where it or the device is not here, and for a model of two stacks.
+    Raises ValueError if the model or the device is not here, and for a model of two stacks.
     """
     if not cache.exists(name) or device not in devices.available():
         raise ValueError("there is no such model or device")
@@ -178,7 +178,7 @@ def asked_model(name: str, device: str) -> cache.LoadedModel:
 def of_tokens(name: str, device: str, token_ids: Sequence[int]) -> Run:
     """The Run that a question from outside a session names.
 
-    ValueError for tokens that the model does not have, for a pass that would take seconds, and as `asked_model` does.
+    Raises ValueError like `asked_model`, for tokens that the model does not have, for a pass that would take seconds.
     """
     loaded = asked_model(name, device)
     ids = tuple(int(token_id) for token_id in token_ids)
@@ -191,26 +191,26 @@ def of_tokens(name: str, device: str, token_ids: Sequence[int]) -> Run:
 
 
 def current() -> Run:
-    """The Run of the shared prompt under the chosen model; the selection is held within its bounds from here on."""
+    """The Run of the shared prompt under the chosen model; from here on the selection is clamped to its bounds."""
     run = read(cache.shared_model(model_choice.shown(), reader.device()), reader.prompt())
     reader.set_bounds(bounds_of(run))
     return run
 
 
 def decoded(run: Run) -> Run:
-    """The Run of the stack that writes: of an encoder-decoder that of its decoder, while it writes what it makes of the
-    prompt, which its encoder reads; of any other model the run itself.
+    """The Run of the stack that writes: for an encoder-decoder that of its decoder, with the text that it writes after
+    its encoder has read the prompt; for any other model the run itself.
     """
     if run.model.config.kind != "encoder-decoder":
         return run
-    # the bundled one has learned from sources that begin with no token of their own
+    # the bundled model has learned from sources without a first token of their own
     source = run.token_ids if names.is_library_name(run.model_name) else run.own_ids or run.token_ids
     ids = (run.model.config.first_token, *written(run.loaded, source)[:-1])
     return replace(run, token_ids=ids, tokens=[run.tokenizer.visible(i) for i in ids], source_ids=source)
 
 
 def written(loaded: cache.LoadedModel, source_ids: tuple[int, ...]) -> tuple[int, ...]:
-    """What an encoder-decoder writes for a source, as `greedy` does."""
+    """The tokens that an encoder-decoder writes for a source, by `greedy`, cached."""
     return cache.result(loaded.key("written", source_ids), lambda: greedy(loaded.runner, source_ids),
                         lambda ids: 8 * len(ids))
 
@@ -222,7 +222,7 @@ def greedy(model: Transformer, source: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def selection(run: Run) -> reader.Selection:
-    """The reader's selection in a lesson about heads: where neither a block nor a head was picked, one that shows
+    """The reader's selection in a lesson about heads: if neither a block nor a head was picked, a head that shows
     something on this prompt.
     """
     chosen = reader.selection()
@@ -238,13 +238,13 @@ def telling(run: Run) -> tuple[int, int]:
 
 
 def select_head(run: Run, **picked: int) -> None:
-    """Callback: the reader picks a block, a head or both; the other stays the one that is shown."""
+    """Callback: pick a block, a head or both; the one not given stays as it is shown."""
     shown = selection(run)
     reader.select(**{"layer": shown.layer, "head": shown.head} | picked)
 
 
 def select(run: Run, **picked: int) -> None:
-    """Callback: the reader picks a block, a head or a position."""
+    """Callback: pick a block, a head or a position."""
     if set(picked) == {"position"}:
         reader.select(**picked)
     else:
@@ -252,6 +252,6 @@ def select(run: Run, **picked: int) -> None:
 
 
 def bounds_of(run: Run) -> reader.Bounds:
-    """What a selection is held within while this Run is shown."""
+    """The bounds to which a selection is clamped while this Run is shown."""
     config = run.model.config
     return reader.Bounds(config.n_layers, config.n_heads, len(run.token_ids), config.vocab_size, run.asked)
