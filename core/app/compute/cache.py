@@ -1,8 +1,8 @@
-"""What is shared by all sessions: one model for each (name, device), those of the library within a bound, and an LRU of
-results that is bounded in bytes.
+"""Models and results that all sessions share: one model for each (name, device), those of the library within a bound,
+and an LRU of results that is bounded in bytes.
 
-Nothing in here belongs to a reader: a key says all that a value was computed from, so that two sessions share a value
-only when both asked for the same computation.
+Nothing here belongs to a reader: a key names every input of a value, so two sessions share a value only if both asked
+for the same computation.
 """
 import collections
 import dataclasses
@@ -37,11 +37,11 @@ T = TypeVar("T")
 TRACE_BYTES = 512 * 2**20
 RESULT_BYTES = 128 * 2**20
 RANDOM_MODEL = "random"
-MAIN_MODEL = "stories"          # the one that the app opens with
-# between a model's name and the step of its training at which it is taken: stories-small@2100
+MAIN_MODEL = "stories"          # the model that the app opens with
+# between a model's name and the step of its training at which it was kept: stories-small@2100
 MOMENT = "@"
 MOST_OWN = 16                   # models trained in the app that the server keeps for their readers
-# random bytes in the name of one: whoever has the name has the model, as whoever has a link has what it leads to
+# random bytes in the name of such a model: anyone with the name has the model, as anyone with a link has its page
 OWN_SECRET = 8
 MOST_MOMENTS = 8
 
@@ -49,10 +49,10 @@ MOST_MOMENTS = 8
 class ByteBoundedCache:
     """A least-recently-used store whose values together take at most `capacity` bytes.
 
-    Safe from many threads, which make a value once if they ask for it together.
+    Safe for many threads; a value that several ask for at once is made once.
 
-    A value larger than the whole store is returned and not kept. look: called now and then by a thread that waits for a
-    value that another makes.
+    A value larger than the whole store is returned and not kept. look: called now and then by a thread that waits for
+    another thread to make a value.
     """
 
     def __init__(self, capacity: int, look: Callable[[], None] = lambda: None) -> None:
@@ -70,7 +70,7 @@ class ByteBoundedCache:
         return self._entry(key)[0]
 
     def get_or_make(self, key: Hashable, make: Callable[[], object], size: Callable[[object], int]):
-        """The value of `key`, made by `make()` when it is not there; `size(value)` is its weight in bytes."""
+        """The value of `key`, made by `make()` if it is not there; `size(value)` is its size in bytes."""
         value, is_there = self._entry(key)
         return value if is_there else self._shared.get(key, lambda: self._made(key, make, size), self._look)
 
@@ -80,7 +80,7 @@ class ByteBoundedCache:
             self.n_bytes = 0
 
     def drop(self, name: str) -> None:
-        """Drops every value whose key names this."""
+        """Drop every value whose key contains this name."""
         with self._lock:
             for key in [key for key in self._entries if _names(key, name)]:
                 self.n_bytes -= self._entries.pop(key)[1]
@@ -125,8 +125,8 @@ class LoadedModel:
 
     `model` is on the CPU, where weights and traces are read and drawn; `runner` is the copy on the device that makes
     the forward passes.
-    loss: of one of the library, nats per token on the fixed text (core.app.compute.library.loading); None where it
-    was not measured. passed_over: the keys of its config.json that have no effect (core.huggingface.Preview).
+    loss: for a library model, nats per token on the fixed text (core.app.compute.library.loading); None if it was not
+    measured. passed_over: the keys of its config.json that have no effect (core.huggingface.Preview).
     """
 
     name: str
@@ -141,7 +141,7 @@ class LoadedModel:
 
     @property
     def title(self) -> str:
-        """Its name as a page shows it, without the mark of where it comes from."""
+        """Its name as a page shows it, without the mark of its origin."""
         return names.short(self.name)
 
     def key(self, what: str, *inputs: Hashable) -> Hashable:
@@ -149,8 +149,8 @@ class LoadedModel:
         return what, self.name, self.device, *inputs
 
 
-# By name and device, each model counts as 1. To look one up, as a run does several times, takes `st.cache_resource`
-# fifty times as long: it reads the function's signature for its key.
+# By name and device; each model counts as 1. A look-up, of which a run makes several, takes `st.cache_resource` fifty
+# times as long: it reads the function's signature for its key.
 _bundled, _moments = ByteBoundedCache(1_000), ByteBoundedCache(MOST_MOMENTS)
 _own: collections.OrderedDict[str, LoadedModel] = collections.OrderedDict()
 _own_lock = threading.Lock()
@@ -158,7 +158,7 @@ _placing = threading.Lock()
 
 
 def _forget(name: str) -> None:
-    """A model of the library has given its place: what was made of it, and names its weights, goes too."""
+    """Drop the traces and results of a library model that was removed: they hold on to its weights."""
     _traces().drop(name)
     _results().drop(name)
     devices.give_memory_back()
@@ -169,13 +169,13 @@ shelf = Shelf(_forget)          # name -> {device: LoadedModel}
 
 def keep_loaded(name: str, model: Transformer, tokenizer: Tokenizer, loss: float | None,
                 passed_over: tuple[str, ...] = ()) -> None:
-    """Puts a model of the library, whose room was reserved, where every session finds it."""
+    """Put a library model, whose room was reserved, where every session finds it."""
     shelf.put(name, {devices.CPU: dataclasses.replace(_placed(name, devices.CPU, model, tokenizer), loss=loss,
                                                       passed_over=passed_over)})
 
 
 def _on_device(kept: dict[str, LoadedModel], device: str) -> LoadedModel:
-    """A model of the library on a device, which gets its copy when it is first asked for."""
+    """A library model on a device; the copy there is made when it is first asked for."""
     with _placing:
         if device not in kept:
             first = kept[devices.CPU]
@@ -185,8 +185,8 @@ def _on_device(kept: dict[str, LoadedModel], device: str) -> LoadedModel:
 
 
 def model_names() -> tuple[str, ...]:
-    """The bundled models that continue a text, those alone that are allowed here, the main one first; or the one random
-    stand-in while there are none.
+    """The bundled models that continue a text and are allowed here, the main one first; if there are none, the random
+    stand-in alone.
     """
     if allowed := deployment.current().models:
         return allowed
@@ -195,7 +195,7 @@ def model_names() -> tuple[str, ...]:
 
 
 def name_and_step(name: str) -> tuple[str, int | None]:
-    """A model's own name, and the step of its training that is meant; None: as it is in the end.
+    """A model's own name, and the step of its training that is meant; None: the end.
 
     >>> name_and_step("stories-small@2100"), name_and_step("stories")
     (('stories-small', 2100), ('stories', None))
@@ -207,7 +207,7 @@ def name_and_step(name: str) -> tuple[str, int | None]:
 
 
 def moments(name: str) -> tuple[checkpoints.Milestone, ...]:
-    """What is known of the moments of its training that a model was kept at, whichever of them is named."""
+    """The moments of its training at which a model was kept; `name` may be that of any of them."""
     base, _ = name_and_step(name)
     return _history(checkpoints.BUNDLED, base) if base in model_names() and base != RANDOM_MODEL else ()
 
@@ -222,8 +222,8 @@ def _history(folder: Path, name: str) -> tuple[checkpoints.Milestone, ...]:
 
 
 def exists(name: str) -> bool:
-    """Whether there is such a model: a bundled one, one of its moments, one trained in the app that is still kept, or
-    one of the library that is loaded.
+    """Whether there is such a model: a bundled one, a moment of its training, a model trained in the app that is still
+    kept, or a loaded model of the library.
     """
     base, step = name_and_step(name)
     return (is_bundled(name) or name in _own or name in shelf
@@ -231,12 +231,12 @@ def exists(name: str) -> bool:
 
 
 def is_bundled(name: str) -> bool:
-    """Whether a model comes with the app, as it is in the end of its training."""
+    """Whether a model comes with the app, as it was at the end of its training."""
     return name in model_names() or _is_other(name)
 
 
 def kind(name: str) -> str:
-    """The kind of a model that exists, as ModelConfig has it."""
+    """The kind of an existing model, as in ModelConfig."""
     if names.is_library_name(name):
         kept = shelf.get(name)
         return "decoder" if kept is None else kept[devices.CPU].model.config.kind
@@ -246,7 +246,8 @@ def kind(name: str) -> str:
 
 
 def _is_other(name: str) -> bool:
-    """Whether it is a bundled model that continues no text: no list offers it, a link or an experiment may ask for it.
+    """Whether it is a bundled model that continues no text: no list offers it, but a link or an experiment may ask for
+    it.
     """
     return name in checkpoints.bundled_names() and not deployment.continues_text(checkpoints.BUNDLED, name)
 
@@ -258,8 +259,8 @@ def _bundled_kind(folder: Path, name: str) -> str:
 
 
 def keep_own(model: Transformer, tokenizer: Tokenizer, title: str) -> str:
-    """Keeps a model that a reader has trained, under a name that nobody can guess, so that every lesson can run it; the
-    oldest gives its place.
+    """Keep a model that a reader has trained, so that every lesson can run it; return its name, which nobody can guess.
+    The oldest is dropped if there are more than MOST_OWN.
     """
     name = f"{title}-{secrets.token_hex(OWN_SECRET)}"
     with _own_lock:
@@ -282,9 +283,10 @@ def _results() -> ByteBoundedCache:
 def shared_model(name: str, device: str) -> LoadedModel:
     """The one copy of a model on a device.
 
-    A folder that is missing or broken gives the random stand-in and says why; a full device gives the CPU's copy.
+    If its folder is missing or broken, return the random stand-in, which says why; if the device is full, the CPU's
+    copy.
 
-    A model of the library that is not loaded, or has given its place meanwhile, gives the main model.
+    For a library model that is not loaded, or was dropped meanwhile, return the main model.
     """
     if own := _own.get(name):
         return own
@@ -303,7 +305,7 @@ def shared_model(name: str, device: str) -> LoadedModel:
 
 
 def problem_of(error: Exception, name: str) -> str:
-    """What a reader is told of a bundled model that could not be loaded."""
+    """The sentence for a reader about a bundled model that could not be loaded."""
     base, _ = name_and_step(name)
     return without_paths(str(error), checkpoints.BUNDLED / base, base)
 
@@ -317,8 +319,8 @@ def _load(name: str, device: str) -> LoadedModel:
 
 @st.cache_resource(show_spinner=False)
 def _random_model(device: str) -> LoadedModel:
-    """The stories architecture with random weights and a tokenizer of little more than bytes, so that the
-    app still opens.
+    """The stories architecture with random weights and a tokenizer of little more than bytes; with it the app opens
+    without any bundled model.
     """
     tokenizer = Tokenizer.train(prose.load("app").section("prompts").splitlines(), 400)
     model = Transformer(dataclasses.replace(STORIES, vocab_size=tokenizer.vocab_size))
@@ -333,7 +335,7 @@ def _placed(name: str, device: str, model: Transformer, tokenizer: Tokenizer, is
 
 
 def _copied(model: Transformer, device: str) -> Transformer:
-    """The model once more, on a device; tensor by tensor, so that main memory holds it once."""
+    """A copy of the model on a device; made tensor by tensor, so that main memory holds the model once."""
     with torch.device("meta"):
         made = Transformer(model.config)
     made.load_state_dict({name: weight.to(device) for name, weight in model.state_dict().items()}, assign=True)
@@ -343,7 +345,7 @@ def _copied(model: Transformer, device: str) -> Transformer:
 def trace(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Intervention = NOTHING,
           source_ids: tuple[int, ...] = ()) -> Trace:
     """The Trace of one forward pass, on the CPU, computed once for each (model, device, intervention, token ids);
-    source_ids: what an encoder-decoder's encoder reads.
+    source_ids: the tokens that an encoder-decoder's encoder reads.
     """
     key = (loaded.name, loaded.device, intervention, token_ids, source_ids)
     return _traces().get_or_make(key, lambda: _in_turn(loaded, token_ids, intervention, source_ids),
@@ -352,23 +354,23 @@ def trace(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Interve
 
 def kept_trace(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Intervention,
                source_ids: tuple[int, ...] = ()) -> Trace | None:
-    """The Trace where it is computed already, else None."""
+    """The Trace if it is computed already, else None."""
     return _traces().get((loaded.name, loaded.device, intervention, token_ids, source_ids))
 
 
 def _weight(loaded: LoadedModel, n_bytes: int) -> int:
-    """What a trace weighs in its cache; too much to be kept, since it holds on to the weights, where its model has
-    given its place meanwhile.
+    """The size of a trace for its cache; if its model was dropped meanwhile, too large to be kept, since a trace holds
+    on to the weights.
     """
     return TRACE_BYTES + 1 if names.is_library_name(loaded.name) and loaded.name not in shelf else n_bytes
 
 
 def _in_turn(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Intervention,
              source_ids: tuple[int, ...] = ()) -> Trace:
-    """The pass: of a bundled model by the replicas, if there are any; of any other, and while they do not answer, here,
-    when the reader's turn on the device has come.
+    """Run the pass: a bundled model's on the replicas, if there are any; any other, and any while they do not answer,
+    here when the reader's turn on the device has come.
     """
-    # the replicas' protocol knows no second text
+    # the replicas' protocol has no second text
     if not source_ids and (made := _elsewhere(loaded, token_ids, intervention)) is not None:
         return made
     with turns.line(loaded.device).turn(_reader(), _look):
@@ -389,8 +391,8 @@ def in_turns(loaded: LoadedModel, steps: Iterator[T]) -> Iterator[T]:
 
 
 def _elsewhere(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Intervention) -> Trace | None:
-    """The pass by the replicas, which have a queue of their own; None where there are none, for a model that they have
-    not, and for one on a GPU of this machine.
+    """Run the pass on the replicas, which have a queue of their own; None without replicas, for a model that they do
+    not have, and for a model on a GPU of this machine.
     """
     address, (base, step) = deployment.current().passes, name_and_step(loaded.name)
     if not address or loaded.device != devices.CPU or base not in checkpoints.bundled_names():
@@ -399,13 +401,13 @@ def _elsewhere(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: In
 
 
 def _reader() -> Hashable:
-    """Who waits: the session of a page's run; a thread of its own that computes for anyone."""
+    """The id of the one that waits: the session in a page's run, else the thread, which computes for anyone."""
     return context.session_id() or threading.get_ident()
 
 
 def _look() -> None:
-    """Ends a wait of a page's run that is superseded, or whose page was closed: to read the session's state raises
-    Streamlit's own signal then.
+    """End the wait of a page's run that is superseded or whose page was closed: reading the session's state then raises
+    Streamlit's own signal.
     """
     if context.session_id() is not None:
         st.session_state.get("page")
@@ -419,17 +421,17 @@ def _forward(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Inte
 
 
 def result(key: Hashable, make: Callable[[], object], size: Callable[[object], int]):
-    """Any other computed value, kept in an LRU of its own: the key must name the model, the device and every input."""
+    """Any other computed value, kept in a second LRU: the key must name the model, the device and every input."""
     return _results().get_or_make(key, make, size)
 
 
 def kept(key: Hashable):
-    """A result that is there; None for one that was not made, or has given its place."""
+    """A result that is in the cache; None if it was not made, or was dropped."""
     return _results().get(key)
 
 
 def clear() -> None:
-    """Drops every kept result, after a device has run out of memory."""
+    """Drop every kept result, after a device has run out of memory."""
     _traces().clear()
     _results().clear()
     if torch.cuda.is_available():

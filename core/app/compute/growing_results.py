@@ -1,9 +1,9 @@
-"""What a view computes when it is opened: on a thread of its own, shared by all who ask for the same, drawn as it
-grows, and kept for all when it is whole.
+"""Results that a view computes when it is opened: on a thread of its own, shared by all who ask for the same, drawn as
+they grow, and kept for all when they are whole.
 
-A view asks for a result. It gets it at once where it is kept; else it waits PATIENCE seconds for it, and after that
-gets what there is so far, or is left where there is nothing to show yet. `views.draw` then says how far it is, beside a
-button that stops it, and draws the view anew while it grows, or once there is something to show. A result that is asked
+A view that asks for a kept result gets it at once. Otherwise it waits PATIENCE seconds for it; then it gets the part
+that there is so far, or is left if there is nothing to show yet. `views.draw` then says how far the result is, beside a
+button that stops it, and redraws the view while it grows, or once there is something to show. A result that is asked
 for anywhere else is simply computed.
 """
 import secrets
@@ -20,21 +20,20 @@ from core.app.base import prose
 from core.app.compute import cache, presence, queue
 from core.app.streamlit import context
 
-PATIENCE = 0.8          # seconds that a page waits for a result before it shows what there is so far
-# seconds between two looks at what is computed; and how many times as long as a picture of what grows takes
-# they are at least
+PATIENCE = 0.8          # seconds that a page waits for a result before it shows the part that there is
+# seconds between two looks at a computation; they are at least IDLE times as long as drawing its picture takes
 EVERY, IDLE = 0.7, 3
-MOST_KEPT = 4           # of the latest that a session holds, whole or stopped
+MOST_KEPT = 4           # latest computations that a session holds, whole or stopped
 # in the session: key -> job; the session's name among the readers of a job
 JOBS, READER = "working_jobs", "working_reader"
-# seconds between two pictures of the open lesson, where it shows something that grows
+# seconds between two pictures of the open lesson, if it shows something that grows
 GROWS = "working_grows"
 
 
 @dataclass(frozen=True)
 class Part:
-    """How far a computation is: `done` of `total` steps, 0 of 0 where that is not known, and what there is so far, None
-    if that is nothing. The last part has the whole.
+    """Progress of a computation: `done` of `total` steps, 0 of 0 if that is not known, and `value`, the result so far,
+    None if there is none. The last part has the whole.
     """
 
     value: object = None
@@ -43,16 +42,16 @@ class Part:
 
 
 class NotYet(BaseException):
-    """Leaves a view whose result is not there yet: a signal, and no failure that a part of the page could show."""
+    """Leave a view whose result is not there yet: a signal, not a failure that a part of the page could show."""
 
 
 @dataclass(frozen=True)
 class Look:
-    """A computation at one moment: its latest part, whether it has ended, and whether it grows for this session, which
-    may have turned away; seconds since it was asked for.
+    """A computation at one moment: its latest part, whether it has ended, whether it grows for this session, which may
+    have turned away, and the seconds since it was asked for.
 
-    It may end at any moment, so whoever draws it decides everything by one look: by two of them it may both grow and
-    have ended, and is then neither followed nor drawn as the whole.
+    It may end at any moment, so a drawing must use one look for all its decisions: in two looks it may both grow and
+    have ended, and would then be neither followed nor drawn as the whole.
     """
 
     part: Part = field(default_factory=Part)
@@ -70,13 +69,13 @@ class _Shared:
         self.job = queue.queue(self._parts, lambda: any(is_there() for is_there in list(self.readers.values())))
 
     def look(self) -> Look:
-        """How it is now. Whether it runs is asked first: the part of one that has ended is then its last."""
+        """The computation now. `running` is read first, so that the part of an ended one is its last."""
         runs = self.job.running
         part = self.job.records[-1] if self.job.records else Part()
         return Look(part, not runs, runs and _reader() in self.readers, self.job.seconds)
 
     def _parts(self) -> Iterator[Part]:
-        if (known := cache.kept(self._key)) is not None:    # made by another's job since this one was asked for
+        if (known := cache.kept(self._key)) is not None:    # made by another job since this one was asked for
             yield Part(known, 1, 1)
             return
         part = Part()
@@ -91,7 +90,8 @@ _lock = threading.Lock()
 
 @dataclass
 class Frame:
-    """A view that is being drawn: what it shows unfinished, how that was when it was asked for, and how it is called.
+    """A view that is being drawn: the unfinished computation that it shows, the look at it when it was asked for, its
+    key, and its text for the reader.
     """
 
     shared: _Shared | None = None
@@ -114,8 +114,8 @@ _frame: ContextVar[Frame | None] = ContextVar("frame", default=None)
 
 @contextmanager
 def frame() -> Iterator[Frame]:
-    """What is asked for inside may be unfinished; where the view was left without its result, the rest of the
-    block is left too.
+    """Allow unfinished results within the block; if the view is left without its result, the rest of the block is left
+    as well.
     """
     here = Frame()
     token = _frame.set(here)
@@ -129,10 +129,10 @@ def frame() -> Iterator[Frame]:
 
 def growing(key: Hashable, steps: Callable[[], Iterator[Part]], size: Callable[[object], int],
             said: str = "") -> tuple[object, bool]:
-    """What there is of a result, and whether that is the whole. Leaves the view where it is nothing yet.
+    """The result so far, and whether that is the whole. Leave the view if there is nothing yet.
 
-    key, size: as cache.result has them. steps() yields how far it is, without any call to Streamlit. said: what the
-    reader is told meanwhile, with {done} and {total}.
+    key, size: as for cache.result. steps() yields Parts, without any call to Streamlit. said: the text for the reader
+    meanwhile, with {done} and {total}.
     """
     if (here := _frame.get()) is not None:
         here.shows_parts = True
@@ -144,7 +144,7 @@ def growing(key: Hashable, steps: Callable[[], Iterator[Part]], size: Callable[[
 
 def _so_far(here: Frame | None, key: Hashable, steps: Callable[[], Iterator[Part]], size: Callable[[object], int],
             said: str) -> tuple[object, bool]:
-    """As `growing`; the value is None while there is nothing yet."""
+    """Like `growing`, but the value is None while there is nothing yet."""
     if here is None:
         return cache.result(key, lambda: _last(steps()), size), True
     if (known := cache.kept(key)) is not None:
@@ -158,14 +158,14 @@ def _so_far(here: Frame | None, key: Hashable, steps: Callable[[], Iterator[Part
         raise shared.job.error
     if look.ended and not shared.job.stopped:
         if cache.kept(key) is not None:
-            forget(key)                   # else this session alone holds it, so that it is not made at every run
+            forget(key)                   # else this session holds it, so that it is not made again at every run
         return look.part.value, True
     here.shared, here.look, here.key, here.said = shared, look, key, said
     return look.part.value, False
 
 
 def result(key: Hashable, steps: Callable[[], Iterator[Part]], size: Callable[[object], int], said: str = ""):
-    """The whole result; until it is there, the view is left."""
+    """The whole result; leave the view until it is there."""
     value, whole = _so_far(_frame.get(), key, steps, size, said)
     if not whole:
         raise NotYet
@@ -181,14 +181,14 @@ def made(key: Hashable, make: Callable[[], object], size: Callable[[object], int
 
 
 def every() -> float | None:
-    """Seconds between two pictures of the open lesson; None where it shows nothing that grows."""
+    """Seconds between two pictures of the open lesson; None if it shows nothing that grows."""
     return st.session_state.get(GROWS)
 
 
 def follow(here: Frame, place, frame_words: prose.TextFile) -> None:
-    """Say in `place` how far an unfinished result is, with a button that stops it or one that begins again.
+    """Say in `place` how far an unfinished result is, with a button that stops it or begins it again.
 
-    Run the page anew where the lesson has to be drawn again and again from now on, or no longer.
+    Rerun the page when the lesson must from now on be redrawn regularly, or no longer.
     """
     if here.shared is not None:
         with place:
@@ -202,9 +202,9 @@ def follow(here: Frame, place, frame_words: prose.TextFile) -> None:
 
 
 def _await(here: Frame, words: prose.TextFile) -> None:
-    """Say how far it is, in a fragment of its own, until there is something to show; then run the page anew.
+    """Say how far it is, in a fragment of its own, until there is something to show; then rerun the page.
 
-    To draw the whole page again and again would be a tenth of the work that a class gives the server.
+    Drawing the whole page each time would be a tenth of the work that a class gives the server.
     """
     drawn = []
 
@@ -220,9 +220,9 @@ def _await(here: Frame, words: prose.TextFile) -> None:
 
 
 def _begin(seconds: float) -> None:
-    """Draw the lesson anew every so many seconds, from when the browser has the page and asks for more.
+    """Redraw the lesson regularly, every `seconds`, once the browser has the page and asks for more.
 
-    To rerun at once would drop what is not yet sent, and the controls would then stand at their least values.
+    An immediate rerun would drop elements not yet sent, and the controls would then stand at their least values.
     """
     drawn = []
 
@@ -268,8 +268,8 @@ def _reader() -> str:
 
 
 def _asked(key: Hashable, steps: Callable[[], Iterator[Part]], size: Callable[[object], int]) -> _Shared:
-    """The computation of `key`, begun now unless this session or another has it; what the session has waited for
-    before is left.
+    """The computation of `key`, begun now unless this session or another has it; the session no longer waits for its
+    earlier ones.
     """
     mine = _mine()
     for other in [other for other, shared in mine.items() if other != key and shared.job.running]:
@@ -290,7 +290,7 @@ def _asked(key: Hashable, steps: Callable[[], Iterator[Part]], size: Callable[[o
 
 
 def _leave(key: Hashable) -> None:
-    """Callback: this reader waits for it no longer."""
+    """Callback: this reader no longer waits for the computation."""
     shared = _mine().get(key)
     if shared is None or not shared.job.running:
         return
@@ -302,7 +302,7 @@ def _leave(key: Hashable) -> None:
 
 
 def forget(key: Hashable) -> None:
-    """Lets go of a computation that has ended: what is asked for next begins anew, unless it is kept elsewhere."""
+    """Let go of a computation that has ended: the next request begins it again, unless its result is kept elsewhere."""
     if context.session_id() is None:
         return
     _mine().pop(key, None)

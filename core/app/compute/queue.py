@@ -1,9 +1,9 @@
-"""Long computations of readers, each on a thread of its own, with what they have made so far: a bounded number at once,
-the others in a line, each stoppable.
+"""Long computations of readers, each on a thread of its own, with their records so far: a bounded number at once, the
+others in a line, each stoppable.
 
 A job belongs to the session that keeps it. The thread knows nothing of any session and makes no call to Streamlit.
-Where others wait, a job that has had its turn steps back behind them between two records, so that the wait is bounded
-whatever the jobs are, and nobody loses what was made. Between two steps a job lets pages go first.
+While others wait, a job that has had its turn steps back behind them between two records, so that the wait is bounded
+whatever the jobs are, and no record is lost. Between two steps a job lets pages go first.
 """
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from typing import TypeVar
 
 T = TypeVar("T")
 LOG = logging.getLogger(__name__)
-MOST_AT_ONCE = 2           # on the whole server of those that readers start: more would only slow each other down
-MOST_WAITING = 40          # of them in the line: a class and some more
-TURN = 20                  # seconds that one of them runs at a stretch while others wait
-# at once of those that a page computes by itself, which are not held up by what readers have started; more would
-# hold the pages up
+MOST_AT_ONCE = 2           # running jobs started by readers, on the whole server: more would slow each other down
+MOST_WAITING = 40          # such jobs in the line: a class and some more
+TURN = 20                  # seconds that such a job runs at a stretch while others wait
+# running jobs that pages have started by themselves, which do not wait for those of readers; more would hold the pages
+# up
 MOST_QUEUED = 3
-MOST_SECONDS = 300         # that one job runs, which then ends by itself
-# seconds that nobody has its page open, after which it ends: a connection that breaks is there again before
+MOST_SECONDS = 300         # longest run of a job, which then ends by itself
+# seconds without an open page after which a job ends: a broken connection comes back sooner
 AWAY = 30
-LOOKS = 0.25               # seconds between two looks of one that waits, at whether it still has to
-NAME = "job"               # of the threads of jobs
-# how many times as long as its last step took a job lets pages go first, and how many seconds at most
+LOOKS = 0.25               # seconds between two looks of a waiting job at whether it must still wait
+NAME = "job"               # name of the threads of jobs
+# a job lets pages go first for this many times the duration of its last step, and at most for this many seconds
 GIVES_WAY, MOST_GIVEN = 3, 0.25
 
 
 class Places:
-    """`most` jobs run at once; the others wait in the order in which they came, at most `longest`. turn: seconds after
-    which one makes room, None for never.
+    """Places for jobs: `most` run at once; at most `longest` others wait in the order in which they came. turn: seconds
+    after which a running job makes room, None for never.
     """
 
     def __init__(self, most: int, longest: float, turn: float | None) -> None:
@@ -44,7 +44,7 @@ class Places:
         self._lock = threading.Lock()
 
     def ask(self, job: Job) -> bool:
-        """Gives the job a place, or one in the line; False where that is full."""
+        """Give the job a place to run or to wait; False if the line is full."""
         with self._lock:
             if len(self._waiting) >= self.longest and len(self._running) >= self.most:
                 return False
@@ -53,7 +53,7 @@ class Places:
             return True
 
     def leave(self, job: Job) -> None:
-        """The job has ended, or waits no longer."""
+        """Take out a job that has ended or no longer waits."""
         with self._lock:
             self._running.pop(job, None)
             if job in self._waiting:
@@ -61,14 +61,14 @@ class Places:
             self._admit()
 
     def withdraw(self, job: Job) -> None:
-        """A job that waits leaves the line, and is woken."""
+        """Take a waiting job out of the line, and wake it."""
         with self._lock:
             if job in self._waiting:
                 self._waiting.remove(job)
                 job.turn.set()
 
     def make_room(self, job: Job) -> bool:
-        """Between two records: a job that has had its turn goes behind those that wait; whether it did."""
+        """Between two records: put a job that has had its turn behind those that wait; return whether that was done."""
         with self._lock:
             if self.turn is None or not self._waiting or time.monotonic() - self._running[job] < self.turn:
                 return False
@@ -79,8 +79,8 @@ class Places:
             return not job.turn.is_set()
 
     def wait_of(self, job: Job) -> tuple[int, int]:
-        """How many are before a waiting job, and in how many seconds its turn comes at the latest, if no record takes
-        long; (0, 0) for one that does not wait.
+        """The number of jobs before a waiting one, and the seconds until its turn at the latest, if no record takes
+        long; (0, 0) for a job that does not wait.
         """
         with self._lock:
             if job not in self._waiting:
@@ -91,12 +91,12 @@ class Places:
 
     @property
     def counts(self) -> tuple[int, int]:
-        """How many run, and how many wait."""
+        """The number of running and of waiting jobs."""
         with self._lock:
             return len(self._running), len(self._waiting)
 
     def _admit(self) -> None:
-        """The lock is held."""
+        """Give the free places to the first in the line; the lock is held."""
         while self._waiting and len(self._running) < self.most:
             job = self._waiting.pop(0)
             self._running[job] = time.monotonic()
@@ -104,10 +104,9 @@ class Places:
 
 
 def seconds_until(before: int, held: Sequence[float], most: int, turn: float) -> float:
-    """Seconds until a place is given to the one who has `before` others before it in the line, if every turn is
-    used to its end.
+    """Seconds until a job with `before` others before it in the line gets a place, if every turn is used to its end.
 
-    held: seconds for which the running ones have had their places. most: how many places there are.
+    held: seconds for which the running jobs have had their places. most: the number of places.
 
     >>> seconds_until(0, [5.0, 15.0], 2, 20), seconds_until(1, [5.0, 15.0], 2, 20), seconds_until(2, [5.0, 15.0], 2, 20)
     (5.0, 15.0, 25.0)
@@ -124,7 +123,7 @@ class Job:
 
     def __init__(self, make: Callable[[], Iterator], places: Places,
                  watched: Callable[[], bool] = lambda: True) -> None:
-        """watched: whether anybody has its page open; a job that nobody waits for gives its place to others."""
+        """watched: says whether anybody has the job's page open; a job that nobody waits for ends."""
         self.records: list = []
         self.error: Exception | None = None
         self.stopped = False           # before its end
@@ -135,17 +134,17 @@ class Job:
 
     @property
     def running(self) -> bool:
-        """Whether there is more to come of it, now or when its turn has come."""
+        """Whether more records may come, now or when its turn has come."""
         return self._thread.is_alive()
 
     @property
     def waiting(self) -> bool:
-        """Whether it stands in the line, before its first turn or between two."""
+        """Whether it is in the line, before its first turn or between two turns."""
         return self.running and not self.turn.is_set()
 
     @property
     def wait_told(self) -> tuple[int, int]:
-        """How many are before it in the line, and seconds until its turn at the latest."""
+        """The number of jobs before it in the line, and the seconds until its turn at the latest."""
         return self._places.wait_of(self)
 
     @property
@@ -154,11 +153,11 @@ class Job:
 
     @property
     def seconds(self) -> float:
-        """Since it was asked for."""
+        """Seconds since it was asked for."""
         return time.monotonic() - self._asked
 
     def stop(self) -> None:
-        """Asks the job to end after the record that it is at, or to leave the line at once."""
+        """Ask the job to end after its present record, or to leave the line at once."""
         self._stop.set()
         self._places.withdraw(self)
 
@@ -168,7 +167,7 @@ class Job:
             self._thread.join(seconds)
 
     def start(self) -> Job | None:
-        """The job itself, which runs or waits from here on; None where the line is full."""
+        """Start the job, which then runs or waits, and return it; None if the line is full."""
         if not self._places.ask(self):
             return None
         self._thread.start()
@@ -179,12 +178,12 @@ class Job:
             self.stopped = not (self._came_to_its_turn() and self._ran_to_its_end())
         except Exception as error:
             LOG.exception("A long computation failed.")
-            self.error = error.with_traceback(None)         # whose frames would hold on to a model
+            self.error = error.with_traceback(None)         # the traceback's frames would hold on to a model
         finally:
             self._places.leave(self)
 
     def _came_to_its_turn(self) -> bool:
-        """Wait for the turn; False where the job was stopped, or nobody waits for its records any longer."""
+        """Wait for the turn; False if the job was stopped, or nobody waits for its records any longer."""
         while not self.turn.wait(LOOKS):
             if self._stop.is_set() or self._is_left():
                 return False
@@ -213,8 +212,8 @@ class Job:
 
 
 class Counted:
-    """A context that counts the threads inside it, each once however often it has entered. changes: told when their
-    number has changed.
+    """A context that counts the threads inside it, each once however often it has entered. changes: notified when the
+    number changes.
     """
 
     def __init__(self, changes: threading.Condition) -> None:
@@ -248,10 +247,10 @@ _pages_that_wait, _of_thread = Counted(_changes), threading.local()
 def in_good_manners(steps: Iterator[T]) -> Iterator[T]:
     """The same steps; on a job's thread, let pages that run go first before each step but the first.
 
-    Python gives every thread as much time, so each page of a class would wait for the steps of all jobs too.
+    Python gives all threads equal time, so each page of a class would otherwise wait for the steps of all jobs.
     """
     is_job = threading.current_thread().name == NAME
-    _of_thread.since = time.monotonic()        # when it gave way last, also within a step
+    _of_thread.since = time.monotonic()        # when this thread last gave way, also within a step
     for step in steps:
         yield step
         if is_job:
@@ -260,7 +259,7 @@ def in_good_manners(steps: Iterator[T]) -> Iterator[T]:
 
 
 def _give_way(seconds: float) -> None:
-    """Sleep until no page runs but those that wait for a job, or that many seconds."""
+    """Sleep until the only running pages are those that wait for a job, or for this many seconds."""
     with _changes:
         _changes.wait_for(lambda: PAGES.n <= _pages_that_wait.n, seconds)
 
@@ -269,17 +268,17 @@ _slots, _queue = Places(MOST_AT_ONCE, MOST_WAITING, TURN), Places(MOST_QUEUED, m
 
 
 def start(make: Callable[[], Iterator], watched: Callable[[], bool] = lambda: True) -> Job | None:
-    """A job over the records that `make()` yields, which a reader has asked for: MOST_AT_ONCE run, MOST_WAITING wait;
-    None where as many wait already.
+    """Start a job, asked for by a reader, over the records that `make()` yields: MOST_AT_ONCE run, MOST_WAITING wait;
+    None if that many wait already.
     """
     return Job(make, _slots, watched).start()
 
 
 def queue(make: Callable[[], Iterator], watched: Callable[[], bool] = lambda: True) -> Job:
-    """A job over what a page computes by itself: it waits while MOST_QUEUED others of its kind run."""
+    """Start a job for a page's own computation: it waits while MOST_QUEUED others of its kind run."""
     return Job(make, _queue, watched).start()
 
 
 def in_line() -> tuple[int, int]:
-    """How many of those that readers started run, and how many wait."""
+    """The numbers of running and of waiting jobs among those that readers started."""
     return _slots.counts

@@ -1,15 +1,14 @@
 """Turns for the forward passes of many readers: a line for each device, in which readers alternate, and one
 computation for all who ask for the same.
 
-Nothing here knows Streamlit, a model or a session. Who waits does so on its own thread and computes there, so an
-exception is raised where it belongs, and no thread can be left behind. While anything is computed no lock of
-this file is held.
+Nothing here knows Streamlit, a model or a session. A caller waits and computes on its own thread, so an exception is
+raised where it belongs, and no thread can be left behind. No lock of this file is held during a computation.
 
 There is no batching. On one thread of an Intel Xeon, two passes of `stories` that happen to be of equal length take, as
 one batch, 0.6 of their time at 16 tokens and 0.7 at 64, four 0.4 and 0.7, eight 0.4 and 0.7; at 128 tokens 0.9. But a
-class of thirty asks for about three passes a second, of 15 to 40 ms each, on two cores: one finds another waiting
-rarely, and one of its own length hardly ever. Lengths made equal by padding would change the last digits of a picture
-with what other readers ask.
+class of thirty asks for about three passes a second, of 15 to 40 ms each, on two cores: a pass rarely finds another
+waiting, and hardly ever one of its own length. If lengths were made equal by padding, the last digits of a picture
+would depend on what other readers ask.
 """
 import collections
 import logging
@@ -21,18 +20,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 LOG = logging.getLogger(__name__)
-LONG = 2.0              # seconds of a wait that the server's log tells
-LOOKS = 0.1             # seconds between two looks, of one who waits, at whether it still has to
+LONG = 2.0              # seconds of a wait that goes into the server's log
+LOOKS = 0.1             # seconds between two looks of a waiting caller at whether it must still wait
 
 
 def _stays() -> None:
-    """The look of one who waits and whom nothing calls away."""
+    """The look of a caller that nothing calls away."""
 
 
 @dataclass(frozen=True)
 class Waits:
-    """How long turns were waited for: how many there were, how many of them had to wait, seconds in all and
-    of the longest.
+    """Statistics of waiting: the number of turns, how many had to wait, seconds in all, and those of the longest wait.
     """
 
     turns: int = 0
@@ -44,13 +42,13 @@ class Waits:
 class Line:
     """Turns on one device: at most `most` at once.
 
-    Who asks for many at once waits behind each of the others once, not they behind all of its.
+    Readers alternate: a reader with ten requests waits for one of each other reader, never the reverse.
     """
 
     def __init__(self, most: int) -> None:
         self.most, self.waits = most, Waits()
         self._taken = 0
-        # by reader, whose turn is next first
+        # by reader, the next one first
         self._waiting: collections.OrderedDict[Hashable, collections.deque[threading.Event]] = collections.OrderedDict()
         self._lock = threading.Lock()
 
@@ -61,8 +59,8 @@ class Line:
 
     @contextmanager
     def turn(self, reader: Hashable, look: Callable[[], None] = _stays) -> Iterator[None]:
-        """The block is run when the reader's turn has come. look: called now and then meanwhile; what it raises gives
-        the place in the line to others.
+        """Run the block when the reader's turn has come. look: called now and then meanwhile; if it raises, the place
+        in the line goes to others.
         """
         began, mine = time.monotonic(), self._ask(reader)
         if has_waited := not mine.is_set():
@@ -101,7 +99,7 @@ class Line:
                 del self._waiting[reader]
 
     def _admit(self) -> None:
-        """Gives the free turns away; the lock is held."""
+        """Give the free turns away; the lock is held."""
         while self._waiting and self._taken < self.most:
             reader, own = self._waiting.popitem(last=False)
             own.popleft().set()
@@ -129,17 +127,17 @@ class _Making:
 
 
 class Shared:
-    """Equal computations that are asked for at the same time are made once. Nothing is kept."""
+    """Make equal computations that are asked for at the same time only once. Nothing is kept."""
 
     def __init__(self) -> None:
         self._making: dict[Hashable, _Making] = {}
         self._lock = threading.Lock()
 
     def get(self, key: Hashable, make: Callable[[], object], look: Callable[[], None] = _stays):
-        """make(), or what another thread that is at it with the same key gets: its value, or its exception.
+        """Return make(), or the value or exception of another thread that is making it for the same key.
 
-        look: called now and then while another is waited for; what it raises ends the waiting. Where the other is
-        called away itself (by what is no Exception), one of those who wait makes the value.
+        look: called now and then while waiting for another thread; an exception from it ends the waiting. If the other
+        thread is called away (by a BaseException that is no Exception), a waiting thread makes the value.
         """
         while True:
             with self._lock:
@@ -148,7 +146,7 @@ class Shared:
                     making = self._making[key] = _Making()
             if mine:
                 return self._make(key, making, make)
-            # a value that asks for itself: to wait for it would be for ever
+            # a value that asks for itself: waiting for it would never end
             if making.thread == threading.get_ident():
                 return make()
             while not making.done.wait(LOOKS):
@@ -179,8 +177,8 @@ _lines_lock = threading.Lock()
 
 
 def line(device: str) -> Line:
-    """The line of a device: on the CPU as many turns at once as there are cores, each pass being one thread's; on
-    any other one.
+    """The line of a device: on the CPU as many turns at once as there are cores, since a pass uses one thread; on any
+    other device one turn.
     """
     with _lines_lock:
         if device not in _lines:

@@ -1,3 +1,3 @@
-"""Models beside the bundled ones: which the operator allows, a look at one before it is loaded, loading on a thread,
-and the page Models.
+"""Models beside the bundled ones: those that the operator allows, a look at a model before it is loaded, and loading on
+a thread.
 """

@@ -1,6 +1,6 @@
-"""The disk that models of the Hub fill: together within a bound.
+"""Disk space for models of the Hub: all together within a bound.
 
-Where it is reached, downloads are refused and nothing is deleted: the folder (HF_HOME) may be other programs' too.
+If it is reached, downloads are refused and nothing is deleted: other programs may use the folder (HF_HOME) as well.
 """
 import functools
 import threading
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from core.app.base import deployment
 from core.huggingface import hub
 
-SECONDS = 5             # for which the size of what lies there is taken to be right: a look is a walk through all of it
+SECONDS = 5             # for which the measured size is taken to be right: measuring is a walk through the whole folder
 _coming: list[int] = []
 _lock = threading.Lock()
 
@@ -26,18 +26,18 @@ def bound() -> int:
 
 
 def taken() -> int:
-    """The bytes that they take, and those of the ones that come."""
+    """The bytes of all downloads, with those still coming."""
     return _taken(int(time.monotonic() / SECONDS)) + sum(_coming)
 
 
 def fits(n_bytes: int) -> bool:
-    """Whether there is room for a download of that many bytes; for what is here already there is."""
+    """Whether there is room for a download of that many bytes; always for 0, a model that is here already."""
     return not n_bytes or taken() + n_bytes <= bound()
 
 
 @contextmanager
 def reserved(n_bytes: int) -> Iterator[None]:
-    """Keep room for what the block downloads. Raise Full where there is none."""
+    """Reserve room for the block's download. Raises Full if there is none."""
     with _lock:
         if not fits(n_bytes):
             raise Full

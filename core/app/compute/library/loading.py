@@ -1,8 +1,8 @@
-"""A look at a model of the library before it is loaded, and the loading, each on a thread of its own that all readers
-who ask for the same model share.
+"""A look at a library model before it is loaded, and the loading, each on a thread of its own that all readers who ask
+for the same model share.
 
-The threads know nothing of any session and make no call to Streamlit. What goes wrong is a `Problem`: a reason and a
-plain sentence without any path.
+The threads know nothing of any session and make no call to Streamlit. A failure is a `Problem`: a reason and a plain
+sentence without any path.
 """
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ LOOKS_AT_ONCE, LOADS_AT_ONCE = 4, 2
 MOST_WAITING = 16           # tasks that run or wait, on the whole server
 MOST_KEPT = 64              # looks whose result is kept
 HIDDEN = 7                  # about 15 %, as such models learn
-CHANCE = 0.95               # of ln |V|: a loss above it is no better than chance, or hardly so
+CHANCE = 0.95               # times ln |V|: a loss above it is no better than chance, or hardly so
 
 
 @dataclass(frozen=True)
 class Problem:
-    """What went wrong, and the sentence for the reader.
+    """The reason of a failure, and the sentence for the reader.
 
     reason: one of core.huggingface.errors.REASONS, or "memory", "disk", "kind", "busy", "stopped", "unexpected".
     """
@@ -51,7 +51,7 @@ class Problem:
 
 
 class Task:
-    """One look or one loading: what it has made, or its problem, and how far it is."""
+    """One look or one loading: its result or its problem, and how far it is."""
 
     def __init__(self, name: str, make: Callable[[Task], object], slots: threading.Semaphore) -> None:
         self.name = name
@@ -67,26 +67,26 @@ class Task:
         return self._thread.is_alive()
 
     def wait(self, seconds: float | None = None) -> None:
-        """Until it has ended, or that many seconds."""
+        """Wait until it has ended, or that many seconds."""
         if self._thread.ident is not None:
             self._thread.join(seconds)
 
     @property
     def stopping(self) -> bool:
-        """Whether it was asked to end and has not yet."""
+        """Whether it was asked to end and has not ended yet."""
         return self._stop.is_set() and self.running
 
     def stop(self) -> None:
-        """Asks it to end between two pieces of the download or two tensors; nothing of it is kept then."""
+        """Ask it to end between two pieces of the download or two tensors; then nothing of it is kept."""
         self._stop.set()
 
     def check(self) -> None:
-        """Raise huggingface.Stopped where the task was asked to end."""
+        """Raise huggingface.Stopped if the task was asked to end."""
         if self._stop.is_set():
             raise huggingface.Stopped
 
     def tell(self, done: int, total: int) -> None:
-        """Bytes so far, and in all: first of the download, if there is one, then of the reading."""
+        """Note the bytes so far, and in all: first of the download, if there is one, then of the reading."""
         self.check()
         if self.phase == "download" and self.total and total != self.total:
             self.phase = "reading"
@@ -124,7 +124,7 @@ _look_slots, _load_slots = threading.Semaphore(LOOKS_AT_ONCE), threading.Semapho
 def look(name: str, again: bool = False) -> Task:
     """The look at an offered model, running or ended; its result is a huggingface.Preview.
 
-    A failed one is repeated when it is asked for `again`.
+    `again` repeats a look that has ended.
     """
     with _lock:
         kept = _looks.get(name)
@@ -139,7 +139,7 @@ def look(name: str, again: bool = False) -> Task:
 def load(name: str) -> Task:
     """The loading of an offered model, begun now unless it runs already or the model is there.
 
-    When it has ended well, the model is where cache.exists finds it.
+    When it has succeeded, cache.exists finds the model.
     """
     with _lock:
         if name not in _loads or not _loads[name].running and not cache.exists(name):
@@ -148,13 +148,13 @@ def load(name: str) -> Task:
 
 
 def loading_of(name: str) -> Task | None:
-    """The loading of a model that runs, or that failed last; None if it was not asked for, or ended well."""
+    """The loading of a model, if it runs or has failed; None if it was not asked for, or succeeded."""
     task = _loads.get(name)
     return task if task is not None and (task.running or task.problem is not None) else None
 
 
 def forget(name: str) -> None:
-    """Forgets that a look or a loading failed."""
+    """Forget a look or a loading that has ended."""
     with _lock:
         for tasks in (_looks, _loads):
             if name in tasks and not tasks[name].running:
@@ -173,12 +173,12 @@ def words() -> prose.TextFile:
 
 
 def refusal(preview: huggingface.Preview) -> Problem | None:
-    """Why a model cannot be loaded, for want of room in memory or on the disk; None where it can."""
+    """The problem of a model that has no room in memory or on the disk; None if it can be loaded."""
     return too_large(room_for(preview)) or too_much(preview.download_bytes)
 
 
 def too_much(n_bytes: int) -> Problem | None:
-    """The problem of a download for which the disk has no room; None where it has."""
+    """The problem of a download for which the disk has no room; None if it has room."""
     if disk.fits(n_bytes):
         return None
     needed, taken, bound = map(readable_bytes, (n_bytes, disk.taken(), disk.bound()))
@@ -186,12 +186,12 @@ def too_much(n_bytes: int) -> Problem | None:
 
 
 def room_for(preview: huggingface.Preview) -> Room:
-    """Whether a model has room in memory, as float32."""
+    """The room in memory for a model, as float32."""
     return cache.shelf.room(preview.n_bytes)
 
 
 def too_large(room: Room) -> Problem | None:
-    """The problem of a model that has no room in memory, and what to do; None where it has."""
+    """The problem of a model that has no room in memory, and what to do; None if it has room."""
     if room.fits:
         return None
     which = "largest" if room.needed > room.largest else "bound" if room.needed > room.bound else "free"
@@ -212,7 +212,7 @@ def readable_bytes(n: int) -> str:
 
 
 def _look(task: Task) -> huggingface.Preview:
-    """What a model is; to look at one of the Hub is a download too, of its config."""
+    """The Preview of a model; for a model of the Hub this downloads its config. Raises Refused if the disk is full."""
     source = names.source(task.name)
     if not huggingface.is_here(source) and (problem := too_much(MOST_CONFIG)) is not None:
         raise Refused(problem)
@@ -237,13 +237,13 @@ def _load(task: Task) -> None:
         task.check()
         cache.keep_loaded(name, with_end(model, tokenizer), with_words(tokenizer), loss, preview.passed_over)
         with _lock:
-            _looks.pop(name, None)              # it spoke of a download that is done
+            _looks.pop(name, None)              # it spoke of a download that is now done
     finally:
         cache.shelf.release(name)
 
 
 class Refused(Exception):
-    """Ends a loading with a problem that is known already."""
+    """End a loading with a problem that is known already."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.sentence)
@@ -251,7 +251,7 @@ class Refused(Exception):
 
 
 def problem_of(name: str, error: Exception) -> Problem:
-    """An exception as what a reader is told; the server's log has the rest."""
+    """The problem, for a reader, behind an exception; the server's log has the rest."""
     if isinstance(error, Refused):
         return error.problem
     if isinstance(error, disk.Full):
@@ -269,20 +269,20 @@ def problem_of(name: str, error: Exception) -> Problem:
 
 
 def _folder(name: str) -> tuple[Path | None, str]:
-    """The folder of a model that lies in one of the operator's, and what readers know it by."""
+    """The folder of a model below one of the operator's roots, else None, and the name that readers know it by."""
     short = names.short(name)
     return names.folders().get(short) if name.startswith(names.IN_FOLDER) else None, short
 
 
-# ---- what a loaded model is ------------------------------------------------------------------------------------------
+# ---- judging and completing a loaded model ---------------------------------------------------------------------------
 
 
 def loss_on_fixed_text(model: Transformer, tokenizer: Tokenizer) -> float | None:
-    """Nats per token that a model pays for the examples of the prompt bar, as one text; None without a tokenizer.
+    """Loss of a model on the examples of the prompt bar, as one text, in nats per token; None without a tokenizer.
 
-    A decoder goes on from left to right; an encoder fills in every HIDDEN-th token, all of them hidden at once; an
-    encoder-decoder writes the text that it has read. Near ln |V|, what guessing would pay, or above it: the model has
-    learned nothing of such a text.
+    A decoder goes from left to right; an encoder fills in every HIDDEN-th token, all of them hidden at once; an
+    encoder-decoder writes the text that it has read. A loss near ln |V|, that of guessing, or above it means that the
+    model has learned nothing about such a text.
     """
     if isinstance(tokenizer, NumberedTokens):
         return None
@@ -295,14 +295,14 @@ def loss_on_fixed_text(model: Transformer, tokenizer: Tokenizer) -> float | None
 
 
 def fills(model: Transformer, tokenizer: Tokenizer) -> bool:
-    """Whether an encoder of the library can be asked what stands in a blank: it has a token for one, and the head that
-    tells words (core.huggingface.task_heads).
+    """Whether an encoder of the library can fill in a blank: it has a mask token and a language head
+    (core.huggingface.task_heads).
     """
     return tokenizer.mask_token is not None and model.config.output_head == "language"
 
 
 def _guesses(model: Transformer, tokenizer: Tokenizer, ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Logits (n, |V|) for tokens of a text that the model is not shown, and what they are (n,)."""
+    """Logits (n, |V|) for tokens of a text that the model is not shown, and the ids of these tokens (n,)."""
     if model.config.kind == "decoder":
         return model.logits(ids[:-1]), ids[1:]
     if model.config.kind == "encoder-decoder":
@@ -314,15 +314,15 @@ def _guesses(model: Transformer, tokenizer: Tokenizer, ids: torch.Tensor) -> tup
 
 
 def is_chance(loss: float | None, vocab_size: int) -> bool:
-    """Whether a loss, in nats per token, is no better than that of guessing, or hardly so."""
+    """Whether a loss, in nats per token, is no better than guessing, or hardly better."""
     return loss is not None and loss > CHANCE * math.log(vocab_size)
 
 
 class StandInTokens(NumberedTokens):
-    """For a model that came without its tokenizer: a whole number is the token of that id, and any other word gets an
-    id made from its letters.
+    """The tokenizer of a model that came without one: a whole number is the token of that id, and any other word gets
+    an id made from its letters.
 
-    So every lesson can draw its pictures; what the model says of a word means nothing then.
+    So every lesson can draw its pictures; the model's predictions about words then mean nothing.
     """
 
     def encode(self, text: str) -> list[int]:
@@ -336,8 +336,8 @@ class StandInTokens(NumberedTokens):
 
 
 def with_end(model: Transformer, tokenizer: Tokenizer) -> Transformer:
-    """The model, and its tokenizer, with an end-of-text token: where they name none, the token that texts begin with
-    stands in, else token 0.
+    """Give the model and its tokenizer an end-of-text token if they have none: the token that texts begin with, else
+    token 0. Return the model.
     """
     if model.config.end_of_text is None:
         model.config = dataclasses.replace(model.config, end_of_text=tokenizer.first or 0)
@@ -347,6 +347,6 @@ def with_end(model: Transformer, tokenizer: Tokenizer) -> Transformer:
 
 
 def with_words(tokenizer: Tokenizer) -> Tokenizer:
-    """The tokenizer, or in place of a missing one a stand-in that takes any text."""
+    """The tokenizer, or a stand-in that takes any text if it is missing."""
     return (StandInTokens(tokenizer.vocab_size, tokenizer.end_of_text) if isinstance(tokenizer, NumberedTokens)
             else tokenizer)

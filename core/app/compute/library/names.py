@@ -1,8 +1,7 @@
-"""Which Hugging Face models readers may load, and under what names: "folder:<name below a root>" and
-"hub:<owner/name>".
+"""Names of the Hugging Face models that readers may load: "folder:<name below a root>" and "hub:<owner/name>".
 
-The operator says so by environment variables (core.app.base.deployment); a reader's text is looked up among the names
-that they allow and never made into a path.
+The operator allows them by environment variables (core.app.base.deployment); a reader's text is looked up among the
+allowed names and never made into a path.
 """
 import functools
 import os
@@ -17,16 +16,16 @@ from core.app.base.deployment import is_hub_name
 IN_FOLDER, ON_HUB = "folder:", "hub:"
 CONFIG, GGUF = "config.json", ".gguf"
 MOST_FOLDERS, MOST_LOOKED_AT, MOST_DEPTH = 200, 5_000, 4
-SECONDS = 5                  # how long the list of folders is taken to be right
+SECONDS = 5                  # for which the list of folders is taken to be right
 
 
 def is_library_name(name: str) -> bool:
-    """Whether a model's name is one of a folder or of the Hub, allowed or not."""
+    """Whether a name is that of a model in a folder or on the Hub, allowed or not."""
     return name.startswith((IN_FOLDER, ON_HUB))
 
 
 def short(name: str) -> str:
-    """A model's name without the mark of where it comes from.
+    """A model's name without the mark of its origin.
 
     >>> short("folder:t5/small"), short("stories")
     ('t5/small', 'stories')
@@ -35,19 +34,19 @@ def short(name: str) -> str:
 
 
 def place(name: str) -> str:
-    """Where a model is from: "in_folder", "on_hub", or "in_app"."""
+    """The origin of a model: "in_folder", "on_hub", or "in_app"."""
     return "in_folder" if name.startswith(IN_FOLDER) else "on_hub" if name.startswith(ON_HUB) else "in_app"
 
 
 def is_offered(name: str) -> bool:
-    """Whether the operator lets readers ask for this model; that it can be loaded is not said."""
+    """Whether the operator lets readers ask for this model; it may still turn out that it cannot be loaded."""
     if name.startswith(IN_FOLDER):
         return name.removeprefix(IN_FOLDER) in folders()
     return name.startswith(ON_HUB) and is_hub_offered(name.removeprefix(ON_HUB))
 
 
 def source(name: str) -> Path | str:
-    """What core.huggingface takes for an offered name. Raises KeyError for any other."""
+    """The folder or the Hub's name behind an offered name, for core.huggingface. Raises KeyError for any other name."""
     if not is_offered(name):
         raise KeyError(name)
     return folders()[name.removeprefix(IN_FOLDER)] if name.startswith(IN_FOLDER) else name.removeprefix(ON_HUB)
@@ -58,7 +57,7 @@ def is_hub_on() -> bool:
 
 
 def hub_models() -> tuple[str, ...]:
-    """The only names of the Hub that may be asked for; none: any."""
+    """The only names of the Hub that may be asked for; () allows any."""
     return deployment.current().hub_models
 
 
@@ -68,9 +67,10 @@ def is_hub_offered(name: str) -> bool:
 
 
 def folders() -> dict[str, Path]:
-    """The models below the operator's roots: name below its root, with /, to folder; of the root itself its own name.
+    """The models below the operator's roots: path below the root, with /, -> folder; a model in the root itself has the
+    root's name.
 
-    The first root leads.
+    If two roots have the same name, the first root's is taken.
     """
     return _folders(deployment.current().model_roots, int(time.monotonic() / SECONDS))
 
@@ -85,8 +85,8 @@ def _folders(roots: tuple[Path, ...], _moment: int) -> dict[str, Path]:
 
 
 def _models_below(root: Path) -> Iterator[Path]:
-    """Folders with a config.json or a GGUF file, which is told as what it is, level by level; no link is followed that
-    leads out of the root, and no folder looked into twice.
+    """Folders with a config.json or a GGUF file (which is later refused as such), level by level. A link that leads out
+    of the root is not followed, and no folder is looked into twice.
     """
     waiting, seen = deque([(root, 0)]), set()
     while waiting and len(seen) < MOST_LOOKED_AT:

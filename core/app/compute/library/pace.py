@@ -1,27 +1,25 @@
-"""How long a download or a reading still takes, from the bytes that came and the time they took."""
+"""Time left of a download or a reading, from the bytes that came and the time they took."""
 import time
 from collections.abc import Callable
 
-FIRST = 2.0         # seconds that are watched before anything is said: a connection begins slowly
+FIRST = 2.0         # seconds to watch before an estimate: a connection begins slowly
 
 
 class Pace:
-    """One transfer, as it goes. A new total begins a new one. clock: seconds, from any zero."""
+    """The pace of one transfer. A new total begins a new transfer. clock: seconds, from any zero."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._total, self._begun, self._first, self._done = 0, clock(), 0, 0
 
     def tell(self, done: int, total: int) -> None:
-        """Bytes so far, and in all."""
+        """Note the bytes so far, and in all."""
         if total != self._total:
             self._total, self._begun, self._first = total, self._clock(), done
         self._done = done
 
     def seconds_left(self) -> float | None:
-        """The seconds that the rest takes at the average pace so far; None while that is not known. Grows while
-        nothing comes.
-        """
+        """Seconds for the rest at the average pace so far; None while that is not known. Grows while nothing comes."""
         seconds, came = self._clock() - self._begun, self._done - self._first
         if seconds < FIRST or came <= 0 or self._done >= self._total:
             return None
@@ -29,7 +27,7 @@ class Pace:
 
 
 def readable_seconds(seconds: float) -> str:
-    """A time as one says it, rounded up and never 0.
+    """A time as people say it, rounded up and never 0.
 
     >>> [readable_seconds(seconds) for seconds in (0.2, 41, 61, 3600, 9000)]
     ['5 s', '45 s', '2 min', '1 h', '2 h 30 min']

@@ -1,4 +1,4 @@
-"""The loaded models of the library: together within a bound of memory, the least recently used giving its place."""
+"""The loaded models of the library: together within a bound of memory; the least recently used is dropped first."""
 import collections
 import threading
 from collections.abc import Callable
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from core.app.base import deployment, devices
 
-SHARE = 0.5                             # of the machine's memory, where the operator sets no bound
-MARGIN = 512 * 2**20                    # bytes that stay free beside a model, for the passes through it
+SHARE = 0.5                             # of the machine's memory, if the operator sets no bound
+MARGIN = 512 * 2**20                    # bytes kept free beside a model, for its passes
 
 
 def capacity() -> int:
-    """The most bytes that all loaded models of the library take together: what the operator says, else a share of the
+    """The most bytes that all loaded models of the library take together: the operator's bound, else a share of the
     machine's memory.
     """
     asked = deployment.current().all_models_bytes
@@ -19,15 +19,15 @@ def capacity() -> int:
 
 
 def largest() -> int:
-    """The most bytes that one of them takes."""
+    """The most bytes that one loaded model takes."""
     asked = deployment.current().largest_model_bytes
     return capacity() if asked is None else min(asked, capacity())
 
 
 @dataclass(frozen=True)
 class Room:
-    """Whether a model of `needed` bytes has room: it may take `largest` and all together `bound`, within the `free`
-    memory of the machine, other loaded models dropped.
+    """Room for a model of `needed` bytes: one model may take `largest` and all together `bound`, within the memory of
+    the machine that is `free` if other loaded models are dropped.
     """
 
     needed: int
@@ -47,7 +47,7 @@ class Shelf:
     """
 
     def __init__(self, dropped: Callable[[str], None]) -> None:
-        """dropped: called with the name of each value that gave its place, after it is gone."""
+        """dropped: called with the name of each dropped value, after it is gone."""
         self._values: collections.OrderedDict[str, object] = collections.OrderedDict()
         self._bytes: dict[str, int] = {}            # of the values, and of those being made
         self._dropped, self._lock = dropped, threading.RLock()
@@ -57,7 +57,7 @@ class Shelf:
 
     @property
     def n_bytes(self) -> int:
-        """All that is taken or reserved."""
+        """The bytes taken or reserved."""
         return sum(self._bytes.copy().values())
 
     def listed(self) -> list[tuple[str, int]]:
@@ -66,23 +66,22 @@ class Shelf:
             return [(name, self._bytes[name]) for name in reversed(self._values)]
 
     def get(self, name: str):
-        """The value, which is then the most recently used; None if it is not there."""
+        """The value, which becomes the most recently used; None if it is not there."""
         with self._lock:
             if name in self._values:
                 self._values.move_to_end(name)
             return self._values.get(name)
 
     def room(self, n_bytes: int) -> Room:
-        """What there would be for one more value if all that may give their place did."""
+        """The room for one more value if all values that may be dropped were."""
         with self._lock:
             droppable = sum(self._bytes[name] for name in self._values)
-            # reserved, and counted as free by the machine still
+            # reserved, but still counted as free by the machine
             unread = sum(self._bytes.values()) - droppable
         return Room(n_bytes, max(0, devices.memory_free() + droppable - unread), max(0, capacity() - unread), largest())
 
     def reserve(self, name: str, n_bytes: int) -> bool:
-        """Keeps room for a value that is about to be made, others giving their place for it; False where there
-        cannot be enough.
+        """Reserve room for a value that is about to be made, and drop others for it; False if there cannot be enough.
         """
         with self._lock:
             if not self.room(n_bytes).fits:
@@ -93,18 +92,18 @@ class Shelf:
             return True
 
     def put(self, name: str, value: object) -> None:
-        """The value whose room was reserved."""
+        """Put a value in the room that was reserved for it."""
         with self._lock:
             self._values[name] = value
 
     def release(self, name: str) -> None:
-        """Gives back the room of a value that was not made."""
+        """Give back the room of a value that was not made."""
         with self._lock:
             if name not in self._values:
                 self._bytes.pop(name, None)
 
     def drop(self, name: str) -> None:
-        """Takes a value away, if it is there."""
+        """Drop a value, if it is there."""
         with self._lock:
             if self._values.pop(name, None) is None:
                 return
