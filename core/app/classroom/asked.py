@@ -1,5 +1,5 @@
-"""What a class is asked, as it comes from the teacher's page: words and the form of the answer. Everything is checked:
-a request may come from anybody who has a key of their own.
+"""Questions to a class, as they come from the teacher's page: words and the form of the answer. Everything is checked:
+a request may come from anybody who has opened a class.
 """
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from core.app.classroom.guesses import MOST_CHARACTERS, Cell, Guess, Number, Opt
 
 WAITING, OPEN, CLOSED, REVEALED, OVER = "waiting", "open", "closed", "revealed", "over"     # the phases of a question
 
-MOST_BYTES = 24_000          # of a question, or of what the model says to it
+MOST_BYTES = 24_000          # of a question, or of the model's answer to it
 _MOST_ASK = 1_000            # characters
 MOST_PROMPT = 2_000         # characters
 MOST_NUMBER = 1e30           # an end of a slider; its inverse is the least end of a logarithmic one
 _MOST_TEXT = 200             # characters of an option or a token
-_BLANKS = "\n\t\u00a0\u202f"       # that are no control characters; the last two are spaces that do not break
+_BLANKS = "\n\t\u00a0\u202f"       # kept although they do not print; the last two are spaces that do not break
 _MOST = {"options": 12, "place": 300, "rows": 64, "columns": 64}
 
 
 class Refused(ValueError):
-    """What was sent cannot be a question, an answer or a wish."""
+    """The request has no valid question, answer or wish."""
 
 
 def question(told: object) -> dict:
-    """The question {ask, prompt, guess, about}: `prompt` the text that it is about, "" for none; `guess` as
-    `Guess.offer` has it; `about` a short text by which the teacher's page knows it again. Raises Refused.
+    """The question {ask, prompt, guess, about}: `prompt` is the text that it is about, "" for none; `guess` the form
+    from `Guess.offer`; `about` a short text by which the teacher's page recognises it. Raises Refused.
     """
     if not isinstance(told, Mapping):
         raise Refused("a question is an object")
@@ -39,7 +39,7 @@ def question(told: object) -> dict:
 
 
 def form(offer: object) -> Guess:
-    """The form of answer that an offer describes. Raises Refused for what describes none."""
+    """The form of answer that an offer describes. Raises Refused if it describes none."""
     if not isinstance(offer, Mapping):
         raise Refused("the form of an answer is an object")
     try:
@@ -49,7 +49,7 @@ def form(offer: object) -> Guess:
 
 
 def answer(guess: Guess, told: object) -> str:
-    """An answer as it is kept: JSON of {guess} or, for a word, {guess, sure}. Raises Refused for what is none."""
+    """An answer in the form that is kept: JSON of {guess} or, for a word, {guess, sure}. Raises Refused."""
     if not isinstance(told, Mapping):
         raise Refused("an answer is an object")
     accepted = guess.accept(told.get("guess"))
@@ -115,7 +115,7 @@ def _texts(told: object, what: str) -> list[str]:
 
 
 def _text(told: object, most: int, *, as_it_is: bool = False) -> str:
-    """A text without control characters and half surrogates; raises Refused for what is none."""
+    """A text without control characters and half surrogates. Raises Refused for anything but a text."""
     if not isinstance(told, str):
         raise Refused("a text was expected")
     text = told[:most].encode(errors="replace").decode()

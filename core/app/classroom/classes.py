@@ -1,7 +1,7 @@
 """The classes of this server: what a teacher may do with the key, and a phone with the code.
 
-A class goes from question to question. A question is open, closed, revealed; what has been answered shows only once
-it is revealed, and is sent to nobody before.
+A class goes from question to question. A question is open, closed, revealed; its answers show only once it is
+revealed, and are sent to nobody before.
 """
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from core.app.classroom.store import ANSWERS, HEAD, Store, Unreachable
 from core.app.classroom.words import plain
 
 HOURS = 6
-QUIET_MINUTES = 45                  # without the teacher's page and any phone, after which a class is over
-HEARD_EVERY = 60                    # seconds: how often it is noted that somebody was heard of
+QUIET_MINUTES = 45                  # without a sign of the teacher's page or any phone, after which a class is over
+HEARD_EVERY = 60                    # seconds between two notes that somebody of a class was heard of
 MOST_QUESTIONS = 200                # of a class
 MOST_LINK = 8_000                   # characters of the address that phones may follow
 MOST_ALLOWED = 500                  # words
-PRESENT_SECONDS = 60                # since a phone was last seen, for it to count as there
+PRESENT_SECONDS = 60                # for which a phone counts as there after it was last seen
 SEEN_EVERY = 20                     # seconds
 TIDY_EVERY = 600                    # seconds
 KEEP_ALIVE = 15                     # seconds, after which a line without news keeps a connection open
-COUNT_EVERY = 0.25                  # seconds: how often a wall counts anew
+COUNT_EVERY = 0.25                  # seconds between two counts for a wall
 SIGNALS = ("reveal", "next", "back", "story", "guess", "heads", "stop")
 MOST_NOTES, MOST_NOTE = 8, 1_000    # of the second device; characters of one
-_TRIES = 20                         # to change a head that others change, too
-WALL = "wall"                       # who is there with a wall, and is no phone
-_PATH = re.compile(r"/(?![/\\])[^\x00-\x1f\x7f]*")       # which a browser cannot take for another server
+_TRIES = 20                         # to change a head that others change as well
+WALL = "wall"                       # counts as present like a phone, but is a wall
+_PATH = re.compile(r"/(?![/\\])[^\x00-\x1f\x7f]*")       # a path that no browser takes for another server's address
 _VOTER = re.compile(r"[0-9a-f]{32}")
 
 
@@ -65,7 +65,7 @@ class Classes:
         # the phones, and walls under WALL, that are connected here, by code
         self._there: dict[str, Counter[str]] = {}
         self._seeing: asyncio.Task | None = None
-        self._heard: dict[str, float] = {}              # when it was last noted that somebody was heard of, by code
+        self._heard: dict[str, float] = {}              # time of the last note that somebody was heard of, by code
         self.leaving: set[asyncio.Task] = set()
         self._rehearsals: dict[str, asyncio.Task] = {}      # by code
         self._revealed: dict[tuple[str, int], dict] = {}    # (code, version) -> what a revealed question shows
@@ -77,14 +77,14 @@ class Classes:
         self.store.wake()
 
     async def tidy(self) -> None:
-        """Forget, as long as it runs, the classes whose time is over."""
+        """Forget, again and again until cancelled, the classes whose time is over."""
         while True:
             with contextlib.suppress(Unreachable):
                 await self.store.forget_old()
             await asyncio.sleep(TIDY_EVERY)
 
     async def open(self) -> tuple[str, str]:
-        """A new class: its code and its key. Raises Full."""
+        """Open a class; return its code and its key. Raises Full."""
         key = codes.new_key()
         until = time.time() + HOURS * 3600
         for _ in range(_TRIES):
@@ -94,7 +94,7 @@ class Classes:
         raise Full
 
     async def act(self, code: str, key: object, wish: Mapping) -> dict:
-        """Do what who has the key wishes: wish["do"] is a name of ACTIONS. Return what it answers, {} for most.
+        """Do what the holder of the key wishes: wish["do"] is a name in ACTIONS. Return the action's answer, mostly {}.
 
         Raises NoClass, NotAllowed, Refused.
         """
@@ -110,7 +110,7 @@ class Classes:
     async def answer(self, code: str, voter: object, told: Mapping) -> bool:
         """Keep a phone's answer to the question told["question"], in place of an earlier one of the same browser.
 
-        Return whether it is kept: not when the question is closed by now. Raises NoClass, Refused.
+        Return whether it is kept; it is not if the question is closed by now. Raises NoClass, Refused.
         """
         _, head = await self._head(code)
         if not is_voter(voter):
@@ -127,20 +127,20 @@ class Classes:
         return is_voter(voter) and await self.store.knows(code, voter)
 
     async def check_room(self, code: str) -> None:
-        """Raise NoRoom where the class takes no further phone, and NoClass."""
+        """Raise NoRoom if the class takes no further phone. Raises NoClass."""
         await self._head(code)
         if await self.store.is_full(code):
             raise NoRoom
 
     async def check_wall(self, code: str, kept: str) -> None:
-        """Raise NotAllowed for who does not know what is kept of the key, and NoClass."""
+        """Raise NotAllowed unless `kept` is the hash of the key. Raises NoClass."""
         _, head = await self._head(code)
         if not hmac.compare_digest(kept.encode(), head.key.encode()):
             raise NotAllowed
 
     async def events(self, code: str, voter: str | None) -> AsyncIterator[dict | None]:
-        """What a phone or, where `voter` is None, a wall is to show, again at each change; None where there is nothing
-        new, now and then. Ends with the class. Raises NoClass at the beginning.
+        """Yield the state for one phone (for a wall if `voter` is None) at every change, and None every KEEP_ALIVE
+        seconds without one. Ends with the class. Raises NoClass at the beginning.
         """
         counts = voter is None
         await self._hear(code, (await self._head(code))[1])
@@ -161,7 +161,7 @@ class Classes:
                         await asyncio.sleep(COUNT_EVERY)
 
     async def seen(self, code: str, *, counts: bool) -> dict:
-        """What the class shows now. Raises NoClass."""
+        """The state that the class shows now; counts: with the counts for a wall. Raises NoClass."""
         version, head = await self._head(code)
         shown = {"version": version, "question": head.question, "phase": head.phase, "follow": head.follow}
         if head.asked and head.phase != WAITING:
@@ -197,14 +197,14 @@ class Classes:
         return found[0], read(found[1])
 
     async def _mine(self, code: str, voter: str | None) -> dict:
-        """What this phone has answered to the question that is asked now, for one that comes back."""
+        """The answer of this phone to the present question, {mine}, for a phone that comes back; {} without one."""
         _, head = await self._head(code)
         told = await self.store.answer_of(code, head.question, voter) if voter and head.question else None
         return {"mine": json.loads(told) | {"question": head.question}} if told else {}
 
     async def _change(self, code: str, change, *, ends: bool = False) -> None:
-        """Write what `change` makes of the head, also where others write at the same time. ends: the question that is
-        asked now is over, and kept.
+        """Write `change(head)` as the head, even if others write at the same time. ends: the present question is over,
+        and is kept.
         """
         for _ in range(_TRIES):
             version, head = await self._head(code)
@@ -217,7 +217,7 @@ class Classes:
     # ---- what the key allows
 
     async def _ask(self, code: str, wish: Mapping) -> None:
-        """Ask {asked}; compares: True where it is the second vote on the question before."""
+        """Ask {asked}; compares: True if it is the second vote on the previous question."""
         question, again = asked.question(wish.get("asked")), wish.get("compares") is True
 
         def change(head: Head) -> Head:
@@ -235,7 +235,7 @@ class Classes:
         await self._change(code, lambda head: replace(head, phase=OPEN) if head.phase == CLOSED else head)
 
     async def _reveal(self, code: str, wish: Mapping) -> None:
-        """Show what the class has answered, and {model}: what the model says to it, an object or null."""
+        """Show the answers of the class, and {model}: the model's answer, an object or null."""
         model = wish.get("model")
         if model is not None and not isinstance(model, Mapping):
             raise Refused("what the model says is an object")
@@ -249,8 +249,9 @@ class Classes:
         await self._change(code, lambda head: replace(head, allowed=tuple(map(plain, words))))
 
     async def _words(self, code: str, wish: Mapping) -> dict:
-        """All free words that were answered, for the teacher alone: [word, how often, whether it is rude], the most
-        frequent first, and rude ones at the end; those that are allowed by now; and whether the teacher has looked.
+        """For the teacher alone, words: all free words that were answered, [word, how often, whether it is rude], the
+        most frequent first, rude ones at the end; allowed: the words that may be shown; looked: whether the teacher has
+        decided on them.
         """
         _, head = await self._head(code)
         counts = words_of(head, await self.store.answers(code, head.question) if head.question else [])
@@ -259,21 +260,21 @@ class Classes:
                 "looked": head.allowed is not None}
 
     async def _follow(self, code: str, wish: Mapping) -> None:
-        """Let phones open {link}, a path of this app; an empty one: none."""
+        """Let phones open {link}, a path of this app; an empty link: nothing."""
         link = wish.get("link", "")
         if not isinstance(link, str) or len(link) > MOST_LINK or link and not _PATH.fullmatch(link):
             raise Refused("a link is a path of this app")
         await self._change(code, lambda head: replace(head, follow=link))
 
     async def _signal(self, code: str, wish: Mapping) -> None:
-        """From the teacher's second device: the wall is to {what}, one of SIGNALS, with {text}."""
+        """Tell the wall, from the teacher's second device, to do {what}, one of SIGNALS, with {text}."""
         text = wish.get("text", "")
         if wish.get("what") not in SIGNALS or not isinstance(text, str) or len(text) > asked.MOST_PROMPT:
             raise Refused("there is no such signal")
         await self._change(code, lambda head: replace(head, signal=(head.signal[0] + 1, wish["what"], text)))
 
     async def _rehearse(self, code: str, wish: Mapping) -> None:
-        """Let phones that nobody holds join, or, where {on} is false, leave."""
+        """Let simulated phones join, or leave if {on} is false."""
         if running := self._rehearsals.pop(code, None):
             running.cancel()
         if wish.get("on") is True:
@@ -285,10 +286,10 @@ class Classes:
         if self._rehearsals.get(code) is task:
             del self._rehearsals[code]
         if not task.cancelled():
-            task.exception()        # the class is over, or the store was lost: nothing to be told
+            task.exception()        # the class is over, or the store was lost: nothing to report
 
     async def _note(self, code: str, wish: Mapping) -> None:
-        """What the second device is to show of the plan: {notes}, an object of short texts, or null."""
+        """Set {notes} on the plan for the second device: an object of short texts, or null."""
         notes = wish.get("notes")
         if notes is not None and not (isinstance(notes, Mapping) and len(notes) <= MOST_NOTES and all(
                 isinstance(text, str) and len(text) <= MOST_NOTE for text in notes.values())):
@@ -307,13 +308,13 @@ class Classes:
                                "model": head.model, "tally": await self._tally(code, head)} for head in heads]}
 
     async def _check(self, code: str, wish: Mapping) -> dict:
-        """That the class lasts, and until when."""
+        """Return {until}, when the class ends. Raises NoClass if it has."""
         _, head = await self._head(code)
         return {"until": head.until}
 
     async def _sweep(self, code: str, wish: Mapping) -> None:
-        """Forget phones that are not connected to this server, and their answers to the question that is asked now:
-        whoever has the code can invent any number of them.
+        """Forget phones that are not connected to this server, and their answers to the present question: anyone with
+        the code can invent any number of phones.
         """
         _, head = await self._head(code)
         await self.store.keep_only(code, head.question, self._there.get(code, Counter()).keys() - {WALL})
@@ -324,7 +325,7 @@ class Classes:
     # ---- who is there
 
     async def _hear(self, code: str, head: Head) -> None:
-        """Somebody of the class was heard of: it goes on for QUIET_MINUTES from now, but not beyond its hours."""
+        """Note a sign of life: the class goes on for QUIET_MINUTES from now, but not beyond its hours."""
         now = time.time()
         if now - self._heard.get(code, 0) < HEARD_EVERY:
             return
@@ -337,7 +338,7 @@ class Classes:
             self._seeing = asyncio.create_task(self._see_all())
 
     def _left(self, code: str, voter: str) -> bool:
-        """Whether that was the phone's last connection here."""
+        """Note that a connection has ended; return whether it was the phone's last one here."""
         there = self._there[code]
         there[voter] -= 1
         if there[voter]:
@@ -348,7 +349,7 @@ class Classes:
         return True
 
     async def _see_all(self) -> None:
-        """Say now and then who is still there, as long as anybody is."""
+        """Note in the store every SEEN_EVERY seconds who is still there, as long as anybody is."""
         while self._there:
             await asyncio.sleep(SEEN_EVERY)
             for code, voters in list(self._there.items()):
@@ -363,7 +364,7 @@ class Classes:
 
 
 class _Presence:
-    """A phone or a wall is there as long as the block runs; a wall is not counted."""
+    """Note that a phone or a wall is there as long as the block runs; a wall is not counted."""
 
     def __init__(self, classes: Classes, code: str, voter: str) -> None:
         self._classes, self._code, self._voter = classes, code, voter
@@ -393,10 +394,10 @@ ACTIONS = {"ask": Classes._ask, "close": Classes._close, "reopen": Classes._reop
 
 
 def is_voter(voter: object) -> bool:
-    """Whether it is a number as a phone's browser draws one: 32 hexadecimal digits."""
+    """Whether it is a number like those that phones draw: 32 hexadecimal digits."""
     return isinstance(voter, str) and _VOTER.fullmatch(voter) is not None
 
 
 def _quiet_until(most: float) -> float:
-    """When a class is over of which nothing is heard from now on; `most`: when it is in any case."""
+    """The time at which a class is over if nothing is heard of it from now on; `most`: the latest time in any case."""
     return min(most, time.time() + QUIET_MINUTES * 60)

@@ -1,7 +1,7 @@
-"""The forms of a guess: one of a few texts, a number, a word of one's own, a token of a text, a cell of a grid; and the
-truth that it is held against.
+"""The forms of a guess: one of a few texts, a number, a free word, a token of a text, a cell of a grid; and the truth
+with which it is compared.
 
-Each says what the browser is to offer, what of an answer makes sense, and when a guess is right.
+Each form says what the browser offers, which answers are valid, and when a guess is right.
 """
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ NEAR = 0.1                # of a number's range: a guess so far from the answer 
 
 @dataclass(frozen=True)
 class Options:
-    """One of a few texts; a guess is its place among them. pictures: none, or a square one for each, row by row a
-    hexadecimal digit a cell.
+    """One of a few texts; a guess is its place among them. pictures: none, or a square picture for each text, row by
+    row, one hexadecimal digit a cell.
     """
 
     texts: Sequence[str]
@@ -30,11 +30,11 @@ class Options:
         return {"kind": "options", "texts": list(self.texts)} | pictures
 
     def usual(self) -> int:
-        """Any guess, for where nobody has made one."""
+        """A valid guess, for a class in which nobody has guessed."""
         return 0
 
     def accept(self, told: object) -> int | None:
-        """The guess, or None where what the browser told makes no sense."""
+        """The guess in the browser's message, or None if it is not valid."""
         return _place(told, len(self.texts))
 
     def is_right(self, guess: int, answer: int) -> bool:
@@ -43,7 +43,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Place:
-    """One of the tokens of a text, of which those in `offered` may be picked (empty: all); a guess is its position."""
+    """One of the tokens of a text; those in `offered` may be picked (empty: all); a guess is a position."""
 
     tokens: Sequence[str]
     offered: Sequence[int] = ()
@@ -84,9 +84,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Number:
-    """A number from low to high, in steps or, where `log`, in equal ratios; unit is written behind it, such as "%".
+    """A number from low to high, in steps or, with `log`, in equal ratios; unit, such as "%", is written after it.
 
-    near: how far from the answer a guess may be to count as right; None: a tenth of the range, in ratios where `log`.
+    near: the largest distance from the answer that counts as right; None: a tenth of the range, in ratios with `log`.
     """
 
     low: float
@@ -119,10 +119,10 @@ class Number:
 
 @dataclass(frozen=True)
 class Word:
-    """A word of the reader's own, such as the next one; a guess is the text.
+    """A word of the reader's own, such as the next word of a text; a guess is the word.
 
-    chance: whether words are told with probabilities. How sure the reader is is then asked too; else each word is told
-    with a number such as a cosine.
+    chance: whether words are shown with probabilities; then the reader is also asked how sure the guess is. Otherwise
+    each word is shown with a number such as a cosine.
     """
 
     chance: bool = True
@@ -146,12 +146,12 @@ Guess = Options | Place | Cell | Number | Word
 
 @dataclass(frozen=True)
 class Truth:
-    """What the picture shows.
+    """The truth that the picture shows.
 
-    answer: the right guess, in the guess's own form. said, own: what is true of the answer and of the reader's guess,
-    such as their probabilities, in a few characters. seen: which statement is true of the picture. values: what the
-    reason's {names} stand for. bars: for a word, the likeliest candidates with their probabilities, and the reader's
-    own word among or behind them, each with whether it is the reader's.
+    answer: the right guess, in the guess's own form. said, own: a few characters on the answer and on the reader's
+    guess, such as their probabilities. seen: the number of the statement that is true of the picture. values: the
+    values of the {names} in the reason. bars: for a word, the likeliest candidates with their probabilities, and the
+    reader's own word among or after them, each with whether it is the reader's.
     """
 
     answer: int | float | str
@@ -162,7 +162,7 @@ class Truth:
     bars: Sequence[tuple[str, float, bool]] = ()
 
     def is_right(self, form: Guess, guess: Any) -> bool:
-        """Whether the guess is right; a word is where its token is the likeliest."""
+        """Whether the guess is right; a word is right if its token is the likeliest."""
         return self.bars[0][2] if self.bars else form.is_right(guess, self.answer)
 
 

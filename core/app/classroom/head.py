@@ -1,4 +1,4 @@
-"""The head of a class: all that it is at a moment but its answers, as the store keeps it."""
+"""The head of a class: its whole state at a moment except the answers, as the store keeps it."""
 from __future__ import annotations
 
 import json
@@ -14,12 +14,12 @@ from core.app.classroom.words import plain
 
 @dataclass(frozen=True)
 class Head:
-    """What a class is at a moment. key: what is kept of it. question: its number, from 1; 0: none was asked yet.
-    asked: the question as `asked.question` has it. compares: the number of the question whose second vote this is; 0:
-    none. model: what the model says to it, once it is revealed. allowed: the free words that may be shown; None: the
-    teacher has not looked at them, and plain ones alone are shown. follow: the address of the picture that phones may
-    open. signal: what the teacher's second device asks of the wall, with its number and a text; notes: what it shows of
-    the plan.
+    """The state of a class at a moment. key: the hash of its key. question: its number, from 1; 0: none was asked yet.
+    asked: the question from `asked.question`. compares: the number of the question on which this is the second vote;
+    0: none. model: the model's answer, once it is revealed. allowed: the free words that may be shown; None: the
+    teacher has not decided, and only plain words are shown. follow: the address of the picture that phones may open.
+    signal: the last request of the teacher's second device to the wall: its number, its name and a text; notes: the
+    texts on the plan that this device shows.
     """
 
     key: str
@@ -41,20 +41,20 @@ class Head:
 
 
 def words_of(head: Head, answers: Iterable[str]) -> Counter[str]:
-    """How often each free word was answered, as words are counted; none where something else was asked for."""
+    """The number of answers for each free word, in its form for counting; empty if no word was asked for."""
     if not head.asked or head.asked["guess"]["kind"] != "word":
         return Counter()
     return Counter(plain(json.loads(told)["guess"]) for told in answers)
 
 
 def allowed_of(head: Head, words: Iterable[str]) -> set[str]:
-    """Those of the words that may be shown; the model's own may."""
+    """The words that may be shown; the model's own always may."""
     own = {plain(str(head.model["answer"]))} if head.model and "answer" in head.model else set()
     return own | ({*filter(is_plain, words)} if head.allowed is None else {*head.allowed})
 
 
 def written(head: Head) -> str:
-    """The head as JSON. Raises Refused for one that is too long."""
+    """The head as JSON. Raises Refused if it is too long."""
     text = json.dumps(asdict(head), ensure_ascii=False, allow_nan=False)
     if len(text.encode()) > 3 * asked.MOST_BYTES:
         raise Refused("the question is too long")
@@ -62,6 +62,6 @@ def written(head: Head) -> str:
 
 
 def read(text: str) -> Head:
-    """The head that `written` has written."""
+    """The head from the JSON of `written`."""
     values = json.loads(text)
     return Head(**values | {name: tuple(values[name]) for name in ("allowed", "signal") if values[name] is not None})

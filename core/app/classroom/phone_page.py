@@ -1,4 +1,4 @@
-"""The page of a phone: one small document without Streamlit, whose scripts are those of the app."""
+"""The page of a phone: one small document without Streamlit; its scripts are those of the app."""
 import functools
 import html
 import json
@@ -12,7 +12,7 @@ _STYLES = ("lib/component.css", "prediction/prediction.css", "class_tally/class_
 
 
 def written() -> str:
-    """The document; the code of the class stands in its address alone."""
+    """The document; the code of the class is only in its address."""
     words = prose.load("phone")
     light, dark = (_variables(theme) for theme in style.THEMES)
     told = json.dumps({"text": words.labels, "base": addresses.below("j")}).replace("<", "\\u003c")

@@ -1,7 +1,7 @@
-"""Classes in Valkey or Redis, for several replicas that serve one address: a phone may land at any of them.
+"""Classes in Valkey or Redis, for several replicas that serve one address: a phone may reach any of them.
 
-What must hold together runs as a script in the store itself. A change is published there, and each replica listens for
-all of its phones on one connection.
+Changes that must hold together run as one script in the store itself. A change is published there, and each replica
+listens for all of its phones on one connection.
 """
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LOG = logging.getLogger(__name__)
 _PREFIX = "transformer:class:"
 _ALL = f"{_PREFIX}all"              # a sorted set: the codes by the times until which classes last
 _NEWS = f"{_PREFIX}news"            # the channel, with messages "CODE what"
-_SECONDS = 3                        # that one answer of the store may take
+_SECONDS = 3                        # longest time for one answer of the store
 _AGAIN_SECONDS = 1                  # between two tries to listen
 
 _CREATE = """
@@ -54,7 +54,7 @@ if ARGV[4] ~= '0' then
 end
 return 1
 """
-# Whether one more phone is taken: in a full class those that are gone leave their places.
+# Whether one more phone is taken: in a full class, phones that are gone lose their places.
 _TAKES = """
 local function takes(there, voter, most, gone)
   if redis.call('ZSCORE', there, voter) then return true end
@@ -177,7 +177,7 @@ class RedisStore:
             await self._tell(code, ANSWERS)
 
     async def forget_old(self) -> None:
-        """Redis does so by itself."""
+        """Do nothing: Redis forgets them by itself."""
 
     async def drop(self, code: str) -> None:
         with _reached():
@@ -205,7 +205,7 @@ class RedisStore:
         await self._data.publish(_NEWS, f"{code} {what}")
 
     async def _listen(self) -> None:
-        """Pass on what any replica publishes. After the store was away, everything may have changed."""
+        """Pass on the changes that any replica publishes. After the store was away, everything may have changed."""
         while True:
             with contextlib.suppress(RedisError, OSError):
                 async with self._data.pubsub(ignore_subscribe_messages=True) as channel:
@@ -221,7 +221,7 @@ class RedisStore:
 
 @contextlib.contextmanager
 def _reached():
-    """Whatever keeps the store from answering is Unreachable."""
+    """Raise Unreachable for any error that keeps the store from answering."""
     try:
         yield
     except (RedisError, OSError, TimeoutError) as error:

@@ -1,4 +1,4 @@
-"""Phones that nobody holds: they join a class, answer as a class might, and leave, so that a teacher can try it alone.
+"""Simulated phones: they join a class, answer as a class might, and leave, so that a teacher can try a class alone.
 """
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from core.app.classroom.guesses import Guess, Number, Word
 
 PHONES = 30
 JOIN_WITHIN, ANSWER_WITHIN = 3.0, 6.0       # seconds
-SPREAD = 0.15                               # of a slider's range: how far answers lie around their middle
-FALLS = 0.55                                # how much rarer each answer is than the one that is given more often
+SPREAD = 0.15                               # standard deviation of answers, in shares of a slider's range
+FALLS = 0.55                                # frequency of each answer relative to the next more frequent one
 WORDS = ("ball", "doll", "toy", "hat", "way", "mom", "dog", "cat", "shoe", "temper")
 UNREAD, UNREAD_SHARE = "whatsit", 0.1       # a word that no wall shows by itself
 
@@ -25,7 +25,7 @@ Answer = Callable[[str, dict], Awaitable[bool]]                 # takes a phone'
 
 
 async def run(events: Events, answer: Answer) -> None:
-    """PHONES phones that are in the class until this is cancelled or the class is over."""
+    """Run PHONES phones, which are in the class until this is cancelled or the class is over."""
     async with asyncio.TaskGroup() as phones:
         for _ in range(PHONES):
             phones.create_task(_phone(secrets.token_hex(16), events, answer))
@@ -45,7 +45,7 @@ async def _phone(number: str, events: Events, answer: Answer) -> None:
 
 
 def drawn(form: Guess, ask: str, chance: random.Random) -> dict:
-    """One answer {guess} or, for a word, {guess, sure}; those of many phones lie around what `ask` makes likely."""
+    """One random answer {guess} or, for a word, {guess, sure}; which answers are frequent depends on `ask`."""
     crowd = random.Random(ask)          # the same for all phones
     if isinstance(form, Number):
         return {"guess": _number(form, min(max(chance.gauss(crowd.uniform(0.2, 0.8), SPREAD), 0), 1))}
@@ -58,13 +58,13 @@ def drawn(form: Guess, ask: str, chance: random.Random) -> dict:
 
 
 def _often(of: Sequence, crowd: random.Random, chance: random.Random) -> object:
-    """One of several, each rarer than the one before it in the crowd's own order."""
+    """A random member of `of`; each is rarer than the one before it in the crowd's own order."""
     order = crowd.sample(of, len(of))
     return chance.choices(order, [FALLS ** i for i in range(len(order))])[0]
 
 
 def _number(form: Number, share: float) -> float:
-    """The number at a share of the slider's way."""
+    """The number at this share of the slider's length."""
     if form.log:
         return form.low * math.exp(share * math.log(form.high / form.low))
     return form.low + round(share * (form.high - form.low) / form.step) * form.step

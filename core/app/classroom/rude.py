@@ -1,7 +1,7 @@
-"""The words of a class that a wall shows before a teacher has looked at them: plain English ones that can hurt nobody.
-Rude ones wait at the end of the teacher's list, and are not ticked with the others. The teacher decides all the same:
-no list knows every language, nor what is meant. What a model wrote by itself is shown without being asked for only if
-no word of it is rude or violent.
+"""Word lists for a class's wall. Before a teacher has looked, a wall shows only plain English words that can hurt
+nobody. Rude words stand at the end of the teacher's list, and are not ticked with the others. The teacher decides in
+any case: no list knows every language, nor what is meant. A text that a model wrote by itself is shown unasked only if
+none of its words is rude or violent.
 """
 import functools
 import re
@@ -12,7 +12,7 @@ _FOR_LETTERS = str.maketrans("013457@$!", "oieastasi")
 
 
 def is_rude(written: str) -> bool:
-    """Whether one of the words is on the list, also with an s behind it, or digits and signs for letters.
+    """Whether one of the words is on the list of rude words, also with an s after it, or digits and signs for letters.
 
     >>> [is_rude(written) for written in ("Shit", "sh1ts!", "class", "Scunthorpe", "ice cream")]
     [True, True, False, False, False]
@@ -21,7 +21,7 @@ def is_rude(written: str) -> bool:
 
 
 def is_fit(written: str) -> bool:
-    """Whether a text of a model may stand before a class: no word is on the list of rude or of violent ones.
+    """Whether a text of a model may be shown to a class: no word is on the list of rude or of violent words.
 
     >>> [is_fit(written) for written in ("A warm knot.", "Stupid toys!", "I want you to smash my head.")]
     [True, False, False]
@@ -30,7 +30,7 @@ def is_fit(written: str) -> bool:
 
 
 def is_plain(written: str) -> bool:
-    """Whether it is one word of those that children's books and stories use often, and that call nobody names.
+    """Whether it is one of the words that children's books and stories use often, and that insult nobody.
 
     >>> [is_plain(written) for written in ("Doll", "ball", "shit", "stupid", "Tom smells", "xkcd", "")]
     [True, True, False, False, False, False, False]

@@ -1,8 +1,8 @@
-"""Classes in SQLite: in this process's memory, or in a file, from which a server that was started again goes on.
+"""Classes in SQLite: in this process's memory, or in a file, with which a restarted server goes on.
 
 Each call takes some tens of microseconds, so all of them run in the event loop. An answer is in the file before its
-phone hears that it is kept; the file is in write-ahead mode, which a killed process cannot break. Nothing of a class is
-in the file any more once the class is gone, and nobody else on the machine can read it.
+phone hears that it is kept; the file is in write-ahead mode, so a killed process cannot break it. Once a class is gone,
+nothing of it is in the file any more, and nobody else on the machine can read the file.
 """
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class SqliteStore:
         self._bounds, self._ears, self._fails = bounds, Ears(), False
         if file:
             files.create_private(file)
-            file.chmod(0o600)       # one that was there before, too; what SQLite writes ahead of it has its mode
+            file.chmod(0o600)       # also for a file that was there before; SQLite's write-ahead log gets its mode
         self._data = sqlite3.connect(file or ":memory:", isolation_level=None, check_same_thread=False)
         for setting in ("journal_mode = WAL", "synchronous = NORMAL", "secure_delete = ON"):
             self._data.execute(f"PRAGMA {setting}")
@@ -131,7 +131,7 @@ class SqliteStore:
         return self._one("SELECT takes FROM classes WHERE code = ? AND until > ?", code, time.time()) == question
 
     def _joins(self, code: str, voter: str, now: float) -> bool:
-        """Note that a voter is there. False for one more than a class takes."""
+        """Note that a voter is there. False if the class takes no further phone."""
         if self._changed("UPDATE there SET at = ? WHERE code = ? AND voter = ?", now, code, voter):
             return True
         if self._one("SELECT count(*) FROM there WHERE code = ?", code) >= self._bounds.phones:
@@ -140,7 +140,7 @@ class SqliteStore:
                 and self._changed("INSERT INTO there VALUES (?, ?, ?)", code, voter, now))
 
     def _forget(self, *codes: str) -> None:
-        """Wipe classes from the tables, and from what was written ahead of them."""
+        """Wipe classes from the tables and from the write-ahead log."""
         with self._at_once():
             for code in codes:
                 for table in ("classes", "ended", "answers", "there"):
@@ -150,7 +150,7 @@ class SqliteStore:
 
     @contextlib.contextmanager
     def _at_once(self) -> Iterator[None]:
-        """All that is written in the block, or nothing of it."""
+        """Write all of the block's changes, or none."""
         with self._reached(), self._data:
             self._data.execute("BEGIN IMMEDIATE")
             yield
@@ -158,9 +158,7 @@ class SqliteStore:
 
     @contextlib.contextmanager
     def _reached(self) -> Iterator[None]:
-        """Whatever keeps the file from being read or written, such as a full disk, is Unreachable; the log is told
-        once.
-        """
+        """Raise Unreachable for any error in reading or writing the file, such as a full disk; log it once."""
         try:
             yield
         except sqlite3.Error as error:

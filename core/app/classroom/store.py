@@ -1,6 +1,6 @@
-"""Where classes are kept: what every store can do, and how it tells of changes.
+"""The store that keeps classes: the methods of every store, and its news of changes.
 
-The usual store keeps them in this process, or in a file that outlives it (sqlite_store.py); where several replicas
+The usual store keeps classes in this process, or in a file that outlives it (sqlite_store.py); if several replicas
 serve one address, they are in Valkey or Redis (redis_store.py).
 """
 from __future__ import annotations
@@ -11,7 +11,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
-HEAD, ANSWERS = "head", "answers"       # what has changed
+HEAD, ANSWERS = "head", "answers"       # kinds of changes
 
 
 class Unreachable(Exception):
@@ -20,8 +20,8 @@ class Unreachable(Exception):
 
 @dataclass(frozen=True)
 class Bounds:
-    """The bounds of a store: classes, phones that answer in one class, answers in one class. gone: seconds after
-    which a phone that is not seen any more leaves its place in a full class to another.
+    """The bounds of a store: classes, phones that answer in one class, answers in one class. gone: seconds without a
+    sign of a phone after which it loses its place in a full class to another.
     """
 
     classes: int = 300
@@ -35,55 +35,55 @@ USUAL = Bounds()
 
 class Store(Protocol):
     """Classes by their codes. A class has a head, a text that is written whole; the heads of its earlier questions;
-    and the answers to each question, one for each voter. All methods raise Unreachable where the store is away.
+    and the answers to each question, one for each voter. All methods raise Unreachable if the store is away.
     """
 
     async def create(self, code: str, head: str, until: float) -> bool:
-        """Keep a class until that time (seconds since 1970). False where the code is taken, or the store is full."""
+        """Keep a class until that time (seconds since 1970). False if the code is taken, or the store is full."""
 
     async def extend(self, code: str, until: float) -> None:
-        """Let a class that still lasts do so until then."""
+        """Let a class that is not over last until then."""
 
     async def read(self, code: str) -> tuple[int, str] | None:
-        """The head with its version, which grows with each change; None where there is no such class."""
+        """The version of the head, which grows with each change, and the head; None if there is no such class."""
 
     async def write(self, code: str, version: int, head: str, takes: int, *, ended: tuple[int, str] | None = None
                     ) -> bool:
-        """Replace the head; False where it has another version by now. takes: the question that takes answers, 0 for
-        none. ended: the number and the head of a question that is over, to be kept beside.
+        """Replace the head; False if it has another version by now. takes: the question that takes answers, 0 for
+        none. ended: the number and the head of a question that is over, to be kept as well.
         """
 
     async def answer(self, code: str, question: int, voter: str, told: str) -> bool:
-        """Keep the one answer of a voter, in place of an earlier one. False where the question takes none by now, or
-        the class is full.
+        """Keep the one answer of a voter, in place of an earlier one. False if the question takes none by now, or the
+        class is full.
         """
 
     async def answers(self, code: str, question: int) -> list[str]:
         """All answers to a question."""
 
     async def answer_of(self, code: str, question: int, voter: str) -> str | None:
-        """What a voter has answered."""
+        """The answer of a voter; None without one."""
 
     async def count(self, code: str, question: int) -> int:
-        """How many have answered."""
+        """The number of answers to a question."""
 
     async def ended(self, code: str) -> dict[int, str]:
         """The heads of the questions that are over, by their numbers."""
 
     async def see(self, code: str, voters: Collection[str], now: float) -> None:
-        """Note that these are there."""
+        """Note that these phones are there."""
 
     async def knows(self, code: str, voter: str) -> bool:
-        """Whether this one was ever there."""
+        """Whether this phone was ever there."""
 
     async def there(self, code: str, since: float) -> int:
-        """How many were there since then."""
+        """The number of phones seen since then."""
 
     async def is_full(self, code: str) -> bool:
         """Whether the class takes no further phone now."""
 
     async def keep_only(self, code: str, question: int, voters: Collection[str]) -> None:
-        """Forget all other phones, and what they have answered to this question."""
+        """Forget all other phones, and their answers to this question."""
 
     async def forget_old(self) -> None:
         """Forget the classes whose time is over."""
@@ -92,17 +92,17 @@ class Store(Protocol):
         """Forget the class and all of its answers."""
 
     def changes(self, code: str, *wanted: str) -> AbstractAsyncContextManager[News]:
-        """News of the changes that are wanted, of HEAD and ANSWERS, as long as the block runs."""
+        """News of the wanted changes, among HEAD and ANSWERS, as long as the block runs."""
 
     def wake(self) -> None:
-        """Let all in this process that wait for news look again."""
+        """Wake all in this process that wait for news."""
 
     async def close(self) -> None:
-        """Let go of what it holds."""
+        """Close its connections and files."""
 
 
 class Ears:
-    """Who in this process wants to hear of changes, by the class's code. For one event loop."""
+    """The listeners to changes in this process, by the class's code. For one event loop."""
 
     def __init__(self) -> None:
         self._heard: dict[str, set[News]] = {}
@@ -120,13 +120,13 @@ class Ears:
             news.add(what)
 
     def wake(self) -> None:
-        """As `Store.wake`."""
+        """See `Store.wake`."""
         for code in self.codes():
             self.tell(code, HEAD)
 
     @asynccontextmanager
     async def listen(self, code: str, wanted: Collection[str]) -> AsyncIterator[News]:
-        """As `Store.changes`."""
+        """See `Store.changes`."""
         news = News(wanted)
         self._heard.setdefault(code, set()).add(news)
         try:
@@ -138,20 +138,20 @@ class Ears:
 
 
 class News:
-    """Whether something wanted has changed since one last waited; of many changes one is left."""
+    """Whether something wanted has changed since the last `wait`; several changes count as one."""
 
     def __init__(self, wanted: Collection[str]) -> None:
         self._wanted, self._came = frozenset(wanted), asyncio.Event()
 
     def add(self, what: str) -> None:
-        """Something has changed."""
+        """Note that something has changed."""
         if what in self._wanted:
             self._came.set()
 
     async def wait(self, seconds: float) -> bool:
         """Return True as soon as something has changed, False after that many seconds."""
         try:
-            # wait_for of Python 3.11 forgets that it was cancelled where a change comes in the same moment
+            # wait_for in Python 3.11 forgets that it was cancelled if a change comes in the same moment
             async with asyncio.timeout(seconds):
                 await self._came.wait()
         except TimeoutError:

@@ -6,8 +6,8 @@ from core.app.classroom.store import Store
 
 
 def of(place: str) -> Store:
-    """place: as Deployment.classes has it, but not OFF."""
+    """The store at `place`, a value of Deployment.classes except OFF."""
     if "://" not in place:
         return SqliteStore(Path(place) if place else None)
-    from core.app.classroom.redis_store import RedisStore  # brings its client, which one process alone does without
+    from core.app.classroom.redis_store import RedisStore  # imports redis, which a single process does not need
     return RedisStore(place)

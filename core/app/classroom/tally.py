@@ -1,4 +1,4 @@
-"""What a class has answered, counted: never who, and of free words only those that the teacher has allowed."""
+"""Counts of a class's answers: never who has answered, and only those free words that the teacher has allowed."""
 from __future__ import annotations
 
 import json
@@ -10,16 +10,16 @@ from collections.abc import Collection, Iterable, Sequence
 from core.app.classroom import words
 
 BINS = 24               # of the histogram of numbers
-MOST_WORDS = 24         # that are told one by one
+MOST_WORDS = 24         # words that are listed one by one
 
 
 def of(guess: dict, answers: Iterable[str], allowed: Collection[str] = ()) -> dict:
-    """The answers (JSON, as `asked.answer` keeps them) to a question with this form of a guess, counted.
+    """Count the answers (JSON from `asked.answer`) to a question with this form of a guess.
 
-    Options, places and cells: {n, counts}, one count for each. Numbers: {n, counts, low, high, median}, counts of BINS
-    equal parts, of the logarithm where the slider is logarithmic. Words: {n, words, other, bits, sure}: [word, how
-    often] of the allowed ones, the most frequent first; how many answers the others are; the entropy of all answers in
-    bits; how sure the class is on average, in percent.
+    Options, places and cells: {n, counts}, one count for each. Numbers: {n, counts, low, high, median}, counts in BINS
+    equal parts of the range, or of its logarithm if the slider is logarithmic. Words: {n, words, other, bits, sure}:
+    [word, how often] for the allowed words, the most frequent first; the number of all other answers; the entropy of
+    all answers in bits; how sure the class is on average, in percent.
     """
     told = [json.loads(answer) for answer in answers]
     given = [one["guess"] for one in told]
@@ -35,7 +35,7 @@ def of(guess: dict, answers: Iterable[str], allowed: Collection[str] = ()) -> di
 
 
 def words_of(given: Sequence[str], sure: Sequence[int], allowed: Collection[str]) -> dict:
-    """The count of free words; `allowed` are words as `words.plain` writes them."""
+    """The count of free words; `allowed` are words in the form of `words.plain`."""
     counts = Counter(map(words.plain, given))
     shown = [[word, n] for word, n in counts.most_common() if word in allowed][:MOST_WORDS]
     return {"n": len(given), "words": shown, "other": len(given) - sum(n for _, n in shown),
@@ -43,7 +43,7 @@ def words_of(given: Sequence[str], sure: Sequence[int], allowed: Collection[str]
 
 
 def entropy(counts: Iterable[int]) -> float:
-    """The entropy of counts in bits; 0 of none.
+    """The entropy of counts in bits; 0 without any.
 
     >>> entropy([1, 1, 2]), entropy([])
     (1.5, 0.0)

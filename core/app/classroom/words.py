@@ -1,16 +1,16 @@
-"""Words that phones send: what of them can be read, and when two of them are one answer."""
+"""Words that phones send: the readable part of each, and when two of them are the same answer."""
 import unicodedata
 
 from core.app.base import signs
 
-# beside those of core/app/base/signs.py: for an apostrophe, a quotation mark or a hyphen; a token's space is written ·
+# in addition to core/app/base/signs.py: signs for an apostrophe, a quotation mark, a hyphen; · stands for a space
 _MORE = str.maketrans({**dict.fromkeys("ʹ′`´", "'"), **dict.fromkeys("«»″", '"'), "−": "-", "·": " "})
 _JOINERS = "\u200c\u200d"       # invisible, but letters of several scripts and emoji are written with them
 
 
 def readable(text: str) -> str:
-    """The text without control characters and invisible signs, with one space between words; "" where nothing of it
-    can be seen.
+    """The text without control characters and invisible signs, with one space between words; "" if nothing visible
+    is left.
 
     >>> readable("zero\\u200bwidth\\tof\\u202e  this"), readable("\\ufeff\\u200d")
     ('zerowidth of this', '')
@@ -22,7 +22,7 @@ def readable(text: str) -> str:
 
 
 def plain(word: str) -> str:
-    """A word as words are counted: what is typed on another keyboard, with other capitals or spaces, is one answer.
+    """A word in its form for counting: typed on another keyboard, with other capitals or spaces, it is the same answer.
 
     core/components/class_tally/tally.js has the same rule.
 
