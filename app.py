@@ -1,6 +1,6 @@
-"""The server: `streamlit run app.py` serves this App. What it runs for every reader is core/app/server/script.py.
+"""The server: `streamlit run app.py` serves this App. For every reader it runs core/app/server/script.py.
 
-The server listens before torch is loaded: a browser loads what Streamlit sends it meanwhile.
+The server listens before torch is loaded: meanwhile a browser loads Streamlit's own files.
 """
 import contextlib
 import gc
@@ -26,7 +26,7 @@ deployment.check()
 fixes.apply()
 streams.open_more_files()
 # Read by torch and by numpy, both loaded later: more threads spin against each other as soon as two readers compute at
-# once (numpy's alone took two thirds of the processor time of a page of positions), and give other last digits.
+# once (numpy's alone took two thirds of the processor time of a page on positions), and change the last digits.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
@@ -40,7 +40,7 @@ async def _prepared(_app: st.App) -> AsyncIterator[None]:
 
 def _prepare() -> None:
     """Load torch and the frame of every page, and let it prepare itself."""
-    gc.disable()        # else a fifth of this time goes into collections that find nothing
+    gc.disable()        # else a fifth of the time goes into collections that find nothing
     try:
         frame = start.frame()
     finally:

@@ -1,4 +1,4 @@
-"""What stands between the browser and the app: the script that Streamlit runs, HTTP routes, mends of Streamlit.
+"""The server between browser and app: the script that Streamlit runs, HTTP routes, the door.
 
 Begin with script.py; app.py puts all of it together.
 """

@@ -1,17 +1,17 @@
-"""The routes of a class: the page of a phone, what it hears and says, and what the teacher's page asks for.
+"""The routes of a class: the page of a phone, its events and answers, and the requests of the teacher's page.
 
 /j and /j/CODE                  the page of a phone, which is one small document
-/j/CODE/lead#KEY                of the teacher's second device; the key stays in its browser
-/j/CODE/events?phone=…          what it is to show, as server-sent events
-/j/CODE/events?wall=…           the same with counts, for who shows that the key is known (codes.kept)
+/j/CODE/lead#KEY                the page of the teacher's second device; the key stays in its browser
+/j/CODE/events?phone=…          the state that a phone shows, as server-sent events
+/j/CODE/events?wall=…           the same with counts, for a wall that proves that it knows the key (codes.kept)
 POST /j/CODE/answer             {phone, question, guess, sure}
 POST /class                     open a class: {code, key}
-POST /class/CODE                {key, do, …}: what the teacher wants, see Classes.act
+POST /class/CODE                {key, do, …}: a request of the teacher, see Classes.act
 
-From where many codes were tried that do not exist, whoever has not joined yet waits for a turn, whatever the code,
-before anybody looks whether there is such a class: so a school behind one address gets in, if slower (and perhaps not
-where somebody there guesses on many connections without a pause), and who guesses is no faster for going away before
-the answer. What that makes of guessing is reckoned in core/app/classroom/codes.py. A phone that has joined never waits.
+An address with many wrong codes is slowed: every phone there that has not joined waits its turn before the code is
+looked up, right or wrong. So a school behind one address still gets in, if slower (and perhaps not while somebody there
+guesses on many connections without a pause), and guessing is no faster for hanging up before the answer.
+core/app/classroom/codes.py computes the odds of guessing. A phone that has joined never waits.
 
 Nothing of an answer is written to a log.
 """
@@ -43,9 +43,9 @@ from core.app.server.streams import Streams
 
 LOG = logging.getLogger(__name__)
 MOST_ANSWER_BYTES = 2_000
-BODY_SECONDS = 5                    # in which what is posted has come: a server that ends waits for it
-# Codes that do not exist, from one address, behind which a school may stand; and of all addresses together. Who comes
-# from where more were tried waits for a turn.
+BODY_SECONDS = 5                    # longest time for a posted body to arrive: a server that ends waits for it
+# Wrong codes from one address, which may be that of a school, and from all addresses together. Above these limits
+# phones that have not joined wait for a turn.
 WRONG, WRONG_OF_ALL = Rate(a_minute=120, at_once=300), Rate(a_minute=600, at_once=1_500)
 TURNS, TURNS_OF_ALL = Line(a_minute=120, most=40), Line(a_minute=600, most=200)
 JOINED = Rate(a_minute=120, at_once=100)            # new phones of one class, from one address
@@ -65,8 +65,8 @@ def classes() -> Classes:
 
 @asynccontextmanager
 async def kept() -> AsyncIterator[None]:
-    """As long as the block runs, classes whose time is over are forgotten; when the server is asked to end, so does
-    what is sent to phones and walls, which ask again where another takes its place.
+    """Forget classes whose time is over as long as the block runs. When the server is asked to end, end the streams to
+    phones and walls, which ask again if another server takes its place.
     """
     if deployment.current().classes == deployment.OFF:
         yield
@@ -80,7 +80,7 @@ async def kept() -> AsyncIterator[None]:
 
 
 def routes() -> list[Route]:
-    """All of them; none where classes are switched off."""
+    """All routes of classes; none if classes are switched off."""
     if deployment.current().classes == deployment.OFF:
         return []
     phone, teacher = (addresses.below(name) for name in ("j", "class"))
@@ -96,7 +96,7 @@ class TooMany(Exception):
 
 
 def _answered(endpoint: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
-    """The endpoint, whose refusals are statuses that a page can act on."""
+    """The endpoint, with its refusals turned into statuses on which a page can act."""
     async def answer(request: Request) -> Response:
         try:
             return await endpoint(request)
@@ -124,7 +124,7 @@ async def _page(request: Request) -> Response:
 
 
 def _written_page() -> str:
-    # brings the colours of the pictures, and numpy with them, for which the server does not wait
+    # imports the colours of the pictures, and numpy with them; the server does not wait for that at its start
     return pkgutil.resolve_name("core.app.classroom.phone_page:written")()
 
 
@@ -147,7 +147,7 @@ async def _events(request: Request) -> Response:
 
 async def _sent(first: dict | None, events: AsyncIterator[dict | None], code: str, voter: str | None
                 ) -> AsyncIterator[str]:
-    """Events as a browser's EventSource reads them; a line of comment where nothing is new."""
+    """Events in the form that a browser's EventSource reads; a comment line if nothing is new."""
     _streams.begin(code, voter)
     try:
         async with aclosing(events):
@@ -187,8 +187,8 @@ async def _act(request: Request) -> Response:
 
 
 async def _code(request: Request, phone: object) -> str:
-    """The code in the path, once it is the turn of a phone that is not in the class yet. Raises NoClass; NoRoom; Full
-    where many wait or join already.
+    """The code in the path; a phone that has not joined yet waits for its turn first. Raises NoClass; NoRoom; Full if
+    many wait or join already.
     """
     code, address = _written_code(request), _address(request)
     if await classes().knows(code, phone):
@@ -210,8 +210,8 @@ def _written_code(request: Request) -> str:
 
 
 async def _with_key(request: Request, deed: Awaitable[T]) -> T:
-    """What a deed answers that needs the key. Raises TooMany for a wrong key and a wrong code alike where many were
-    tried: neither says then whether there is such a class. Who has the key is never refused.
+    """Return the result of an action that needs the key. If many wrong codes were tried, raises TooMany for a wrong key
+    and a wrong code alike, so that neither tells whether there is such a class. The right key is never refused.
     """
     may = WRONG.may(_address(request)) and WRONG_OF_ALL.may("")
     try:

@@ -1,6 +1,6 @@
-"""The door of the server: what it refuses before Streamlit or a route hears of it, and the headers of every answer.
+"""The door of the server: requests that it refuses before Streamlit or a route gets them, and headers of all answers.
 
-Streamlit offers whoever reaches the server more than this app uses: it keeps uploaded files in memory, clears the
+Streamlit offers everyone who reaches the server more than this app uses: it keeps uploaded files in memory, clears the
 caches of all readers, shows its counters and writes files for agents. No setting of Streamlit closes these, so this
 middleware does.
 """
@@ -23,7 +23,7 @@ from core.app.streamlit import wire
 UPLOADS, METRICS, HEALTH = (addresses.below("_stcore", name) for name in ("upload_file", "metrics", "health"))
 READING = ("GET", "HEAD", "OPTIONS")
 POLICY_VIOLATION = 1008         # of a websocket; before it is accepted the server answers 403
-# What a page of this app asks for. The rest clears caches, writes files, reads the git repository or places uploads.
+# The messages of this app's pages. All others clear caches, write files, read the git repository or place uploads.
 TAKEN = ("rerun_script", "stop_script", "app_heartbeat", "backend_operation_request")
 TAKEN_OPERATIONS = ("deferred_file", "dataframe_chunk")
 INLINE_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
@@ -32,11 +32,11 @@ INLINE_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 class Door:
     """ASGI middleware in front of Streamlit and the app's own routes.
 
-    - 403 for a name of the server that `server.allowedHosts` does not allow, and for whatever is no mere reading and
+    - 403 for a host name that `server.allowedHosts` does not allow, and for any request that does more than read and
       comes from a page of another address, unless `server.corsAllowedOrigins` names it or `server.enableCORS` is off.
-    - 503 for who asks after its health, where torch cannot be loaded.
-    - 404 for uploads, which no page offers, and for the metrics, but for who asks from the machine itself.
-    - Messages of a page that this app's pages do not send are dropped.
+    - 503 for the health check, if torch cannot be loaded.
+    - 404 for uploads, which no page offers, and for the metrics unless the request comes from the machine itself.
+    - Websocket messages that this app's pages never send are dropped.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -73,7 +73,7 @@ class Door:
 
 
 def refusal(scope: Scope) -> PlainTextResponse | None:
-    """The answer to an HTTP request that goes no further; None for one that does."""
+    """The answer to an HTTP request that goes no further; None for a request that does."""
     asked, path = Headers(scope=scope), scope["path"]
     if path == HEALTH and start.why_not():
         return PlainTextResponse(start.why_not(), 503)
@@ -88,7 +88,7 @@ def refusal(scope: Scope) -> PlainTextResponse | None:
 
 
 def is_allowed_host(host: str | None) -> bool:
-    """Whether a Host header is one that `server.allowedHosts` allows: names, *.names, *; an empty list: all."""
+    """Whether `server.allowedHosts` allows a Host header: names, *.names, *; an empty list allows all."""
     allowed = [name.strip().lower().rstrip(".") for name in st.get_option("server.allowedHosts")]
     if not allowed or "*" in allowed:
         return True
@@ -97,13 +97,13 @@ def is_allowed_host(host: str | None) -> bool:
 
 
 def is_allowed_origin(asked: Headers) -> bool:
-    """Whether no page of another address asks, or one that the operator allows. What is no browser sends no Origin."""
+    """Whether a request comes from an own or allowed page, or from no browser: other programs send no Origin."""
     return ("origin" not in asked or not st.get_option("server.enableCORS") or _is_own(asked)
             or asked["origin"] in map(str.strip, st.get_option("server.corsAllowedOrigins")))
 
 
 def _is_own(asked: Headers) -> bool:
-    """Whether the Origin is a page of the server under the name by which it is asked."""
+    """Whether the Origin is a page of this server under the name in the Host header."""
     try:
         origin = urlsplit(asked["origin"])
     except ValueError:
@@ -112,26 +112,26 @@ def _is_own(asked: Headers) -> bool:
 
 
 def _hostname(host: str | None) -> str:
-    """The name in a Host header, without its port; "" for a header that is none.
+    """The name in a Host header, without its port; "" for an invalid header.
 
     >>> [_hostname(host) for host in ("School.example.:8501", "[::1]:80", "a@b", "a/b", None)]
     ['school.example', '::1', '', '', '']
     """
     try:
         parts = urlsplit(f"//{host or ''}")
-        is_one = parts.netloc == host and "@" not in host and parts.port != 0       # a port that is no number raises
+        is_one = parts.netloc == host and "@" not in host and parts.port != 0       # raises if the port is no number
         return (parts.hostname or "").rstrip(".") if is_one else ""
     except ValueError:
         return ""
 
 
 def _client(scope: Scope) -> str:
-    """The address that asks: where a trusted proxy (FORWARDED_ALLOW_IPS) passes it on, that of its client."""
+    """The address of the client; if a trusted proxy (FORWARDED_ALLOW_IPS) passes it on, that of the proxy's client."""
     return (scope.get("client") or ("",))[0]
 
 
 def _sifted(receive: Receive) -> Receive:
-    """The messages of a websocket without those that pages of this app do not send; nothing waits for their answers."""
+    """The messages of a websocket without those that pages of this app never send; nothing waits for their answers."""
     async def sifted() -> Message:
         while (message := await receive())["type"] == "websocket.receive" and not is_taken(message.get("bytes")):
             pass
@@ -141,7 +141,7 @@ def _sifted(receive: Receive) -> Receive:
 
 
 def is_taken(frame: bytes | None) -> bool:
-    """Whether a frame is one that pages of this app send, or is so long that Streamlit closes the socket for it."""
+    """Whether pages of this app send such a frame, or it is so long that Streamlit closes the socket because of it."""
     if frame is None:           # a text
         return False
     if len(frame) > st.get_option("server.maxWidgetStateSize") * 2**20:
@@ -153,7 +153,7 @@ def is_taken(frame: bytes | None) -> bool:
 
 
 def headers(frame_ancestors: tuple[str, ...]) -> dict[str, str]:
-    """The headers of every answer. frame_ancestors: the origins whose pages may frame the app, beside its own."""
+    """The headers of every answer. frame_ancestors: further origins whose pages may show the app in a frame."""
     # Streamlit loads a component's code as a blob, and its protobuf multiplies 64-bit numbers in WebAssembly. Charts
     # need no eval: Streamlit has Vega interpret its expressions.
     scripts = " ".join(("'self'", "blob:", "'wasm-unsafe-eval'", *_own_scripts()))
@@ -177,7 +177,7 @@ def headers(frame_ancestors: tuple[str, ...]) -> dict[str, str]:
 
 
 def _own_scripts() -> list[str]:
-    """The hashes of the scripts that stand in Streamlit's page itself."""
+    """The hashes of the inline scripts in Streamlit's own page."""
     page = (Path(st.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
     digests = [hashlib.sha256(script.encode()).digest() for script in INLINE_SCRIPT.findall(page)]
     return [f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests]

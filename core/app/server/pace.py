@@ -1,21 +1,21 @@
-"""Keeps a page that asks without end from taking the server away from the others.
+"""Keep a page that sends messages without end from taking the server away from the others.
 
-Streamlit begins a run anew for each message of a page and starts a thread for it; two hundred messages a second from
-one page, which no hand sends, leave no time for anyone else's. A held key sends about thirty. What comes faster
-waits unread in the connection, and is lost nowhere: whoever floods waits for their own flood. Several that flood
-share the pace of one.
+Streamlit begins a new run for each message of a page and starts a thread for it; two hundred messages a second from one
+page, which no hand sends, leave no time for any other page. A held key sends about thirty. Faster messages wait unread
+in the connection, and none is lost: a page that floods waits for its own flood. Several flooding pages share the pace
+of one.
 """
 import asyncio
 import time
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-A_SECOND = 30       # messages of one websocket that are taken, in the long run; of all that send more, together
-AT_ONCE = 60        # that may come together
+A_SECOND = 30       # messages taken from one websocket in the long run; from all flooding ones, together
+AT_ONCE = 60        # messages that may come together
 
 
 class Paced:
-    """ASGI middleware that paces what comes over each websocket."""
+    """ASGI middleware that paces the messages of each websocket."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

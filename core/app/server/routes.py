@@ -1,8 +1,7 @@
-"""Answers to a hand that still moves: a component asks over HTTP while a slider is dragged, and Python computes
-without a rerun.
+"""Answers to a moving hand: a component asks over HTTP while a slider is dragged, and Python computes without a rerun.
 
 A rerun makes the browser go over everything on the page before it draws; an answer from here reaches one component. The
-question says all that the answer depends on: nothing of any session is read or written.
+question contains all that the answer depends on: nothing of any session is read or written.
 """
 import json
 import logging
@@ -20,14 +19,14 @@ from core.app.server.shares import Full, Shares, Turn
 
 LOG = logging.getLogger(__name__)
 MOST_BYTES = 64 * 1024      # of a question
-GONE = Response(status_code=499)        # nobody hears it: the browser hung up
+GONE = Response(status_code=499)        # nobody reads it: the browser hung up
 SHARES = Shares()
 
 
 def hand(route_name: str, name: str, label: str, bounds: tuple[float, float], step: float, value: float,
          question: dict) -> dict:
-    """What buildHand of hand.js is told: a slider that asks the route with the question and its value under `name`
-    while it moves.
+    """The data for buildHand of hand.js: a slider that sends the route the question, with its value under `name`, while
+    it moves.
     """
     return {"path": addresses.live(route_name), "name": name, "label": label, "low": bounds[0], "high": bounds[1],
             "step": step, "digits": 0 if step >= 1 else 1, "value": value, "question": question}
@@ -36,13 +35,13 @@ def hand(route_name: str, name: str, label: str, bounds: tuple[float, float], st
 def route(name: str, answer: str, waits: bool = True) -> Route:
     """The route of one kind of question: a JSON object posted to it is given to `answer` on a thread of its own.
 
-    answer: "module:function", from a question to bytes; imported with the first question, for it brings torch, and the
-    server listens before that is loaded.
+    answer: "module:function", from a question to bytes; imported with the first question, since it imports torch, and
+    the server listens before that is loaded.
 
-    Refuses with status 400 what `answer` cannot make sense of, with 413 what is too long, and with 503 what comes while
-    too many questions wait. A page of another address does not come this far (door.py). What the answers take of the
-    processor is bounded for each reader and each address (shares.py); not where an answer is the same for all and made
-    once (`waits` False): whoever looks for something need not wait for hands that move.
+    A question is refused with status 400 if `answer` finds it invalid, with 413 if it is too long, and with 503 if too
+    many questions wait. A page of another address does not come this far (door.py). The processor time of answers is
+    bounded for each reader and each address (shares.py), except for an answer that is the same for all and made once
+    (`waits` False): a reader who searches need not wait for moving hands.
     """
     async def endpoint(request: Request) -> Response:
         try:
@@ -72,7 +71,7 @@ class TooLong(Exception):
 
 
 async def _body(request: Request) -> bytes:
-    """Raise TooLong as soon as it is, and ClientDisconnect where it does not come to its end."""
+    """The body of a request. Raises TooLong as soon as it is, and ClientDisconnect if it does not come to its end."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk

@@ -1,15 +1,15 @@
-"""What one reader, and one address, may take of the processor for the questions of hands that move, whatever they ask.
+"""Shares of the processor that one reader, and one address, may take for the questions of moving hands.
 
 A question waits for its turn
-- behind the earlier ones of its reader, of whom one is computed at a time,
-- until what its reader and its address have taken before is paid off: each may take some seconds of processor at once,
-  and a part of a core in the long run,
+- behind the earlier ones of its reader, since one question of a reader is computed at a time,
+- until the processor time that its reader and its address have taken before is paid off: each may take some seconds at
+  once, and a part of a core in the long run,
 - for one of the places at which questions are computed; an address never has all of them.
 
-An address may be one for a whole school: its bounds fit a class of thirty that works. Within it, readers go by turns,
-since each has one question in the line at a time. A reader is told by the cookie that Streamlit's protection against
-forged requests gives each browser (server.enableXsrfProtection). Who makes cookies up, or sends none, as a browser in a
-frame of another site does, has the bounds of the address alone.
+A whole school may have one address: its bounds fit a class of thirty that works. Within it, readers take turns, since
+each has one question in the line at a time. A reader is recognised by the cookie that Streamlit's protection against
+forged requests gives each browser (server.enableXsrfProtection). A browser that invents cookies, or sends none, as in a
+frame of another site, has only the bounds of its address.
 """
 import asyncio
 import ipaddress
@@ -25,13 +25,13 @@ MOST_AT_ONCE = 4            # questions that are computed at a time
 
 @dataclass(frozen=True)
 class Bound:
-    """What one reader, or one address, may ask and take.
+    """The bounds of one reader, or of one address.
 
-    A hand asks one question at a time, of 15 to 50 ms of processor each, and rests more than it moves.
+    A hand asks one question at a time, which takes 15 to 50 ms of processor, and rests more than it moves.
     """
 
-    computed: int       # questions at a time
-    asked: int          # those, and the ones that wait
+    computed: int       # questions computed at a time
+    asked: int          # questions computed or waiting
     seconds: float      # of processor, at once
     cores: float        # in the long run
 
@@ -41,23 +41,23 @@ OF_ADDRESS = Bound(computed=MOST_AT_ONCE - 1, asked=64, seconds=30, cores=1)
 
 
 class Full(Exception):
-    """As many questions of a reader or an address wait as may."""
+    """The reader's or the address's queue is full."""
 
 
 @dataclass
 class Turn:
-    """A question's turn. Who computes it notes the seconds of processor that it took."""
+    """A question's turn. The code that computes the answer notes the seconds of processor that it took."""
 
     seconds: float = 0.0
 
 
 class _Account:
-    """What one reader or one address asks and has taken."""
+    """The questions of one reader or one address, and the processor time that it has taken."""
 
     def __init__(self, bound: Bound) -> None:
         self.bound, self.asked = bound, 0
         self.places = asyncio.Semaphore(bound.computed)
-        self._paid_off = 0.0            # when all that was taken is paid off
+        self._paid_off = 0.0            # when all time taken is paid off
 
     @property
     def wait(self) -> float:
@@ -73,7 +73,7 @@ class _Account:
 
 
 class Shares:
-    """The turns of all questions that a server is asked. For one event loop."""
+    """The turns of all questions to a server. For one event loop."""
 
     def __init__(self) -> None:
         self._accounts: dict[tuple[str, ...], _Account] = {}
@@ -84,7 +84,7 @@ class Shares:
 
     @asynccontextmanager
     async def turn(self, asker: HTTPConnection) -> AsyncIterator[Turn]:
-        """Run the block when the question's turn has come. Raise Full where too many wait."""
+        """Run the block when the question's turn has come. Raises Full if too many wait."""
         accounts, turn = self._accounts_of(asker), Turn()
         if any(account.asked >= account.bound.asked for account in accounts):
             raise Full
@@ -105,7 +105,7 @@ class Shares:
             self._forget()
 
     def _accounts_of(self, asker: HTTPConnection) -> list[_Account]:
-        """The reader's, where it can be told, and the address's."""
+        """The accounts of the reader, if it can be recognised, and of the address."""
         address, cookie = network(asker.client.host if asker.client else ""), asker.cookies.get(COOKIE)
         of_address = self._accounts.setdefault((address,), _Account(OF_ADDRESS))
         if not cookie:
@@ -121,7 +121,7 @@ def _now() -> float:
 
 
 def network(host: str) -> str:
-    """What counts as one address: of IPv6 the 64 bits that one household or one machine has for itself.
+    """The part of an address that counts as one: of IPv6 the first 64 bits, which one household or machine has alone.
 
     >>> network("203.0.113.7"), network("2001:db8::1:2:3"), network("testclient")
     ('203.0.113.7', '2001:db8::', 'testclient')

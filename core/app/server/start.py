@@ -1,7 +1,7 @@
-"""The frame of every page, which brings torch: loaded once, or why it cannot be.
+"""Load the frame of every page, and torch with it, once; or say why it cannot be loaded.
 
-On Windows without the C++ runtime, in an environment that was made halfway, or without memory, torch fails in many
-ways; whoever starts the app and whoever opens a page are told what to do.
+On Windows without the C++ runtime, in an unfinished environment, or without memory, torch fails in many ways; the
+person who starts the app and the readers who open a page are told what to do.
 """
 import importlib
 import pkgutil
@@ -11,11 +11,11 @@ from types import ModuleType
 FRAME = "core.app.frame.shell"
 _lock = threading.Lock()
 _loaded: list[ModuleType] = []
-_why: list[str] = []        # at most one: what is loaded halfway fails otherwise at a second try
+_why: list[str] = []        # at most one: a half-loaded module fails in another way at a second try
 
 
 def frame() -> ModuleType | None:
-    """The frame's module; None where it cannot be loaded, which the terminal is told once."""
+    """The frame's module; None if it cannot be loaded, which is printed once."""
     with _lock:
         if not (_loaded or _why):
             try:
@@ -27,13 +27,13 @@ def frame() -> ModuleType | None:
 
 
 def why_not() -> str:
-    """Why the frame cannot be loaded, in two sentences; "" where it can, or nobody has tried yet."""
+    """The reason why the frame cannot be loaded, in two sentences; "" if it can, or nobody has tried yet."""
     return _why[0] if _why else ""
 
 
 def told(error: BaseException) -> str:
-    """A sentence on what is wrong and one on what to do, where loading torch and the frame has raised this error."""
-    words = pkgutil.resolve_name("core.app.base.prose:load")("app")     # numpy comes with it, later
+    """A sentence on what is wrong and one on what to do, after loading torch and the frame has raised this error."""
+    words = pkgutil.resolve_name("core.app.base.prose:load")("app")     # imported late, since it imports numpy
     text = f"{type(error).__name__}: {error}"
     is_runtime = isinstance(error, OSError) and any(sign in text for sign in ("WinError", ".dll"))
     kind = ("runtime" if is_runtime else "memory" if isinstance(error, MemoryError)

@@ -1,4 +1,4 @@
-"""The end of the server: it waits for every answer that is still being sent, and those to phones never end by
+"""The end of the server: it waits for every answer that is still being sent, and answers to phones never end by
 themselves.
 """
 import asyncio
@@ -12,7 +12,8 @@ SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGBREAK") i
 def when_asked_to_end(call: Callable[[], None]) -> None:
     """Call `call` in the running event loop as soon as the process is asked to end, before the server ends itself.
 
-    For the main thread and after the server has set its own handlers, which are called too; elsewhere nothing.
+    Call it in the main thread, after the server has set its own handlers, which still run; in other threads it does
+    nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         return

@@ -1,3 +1,3 @@
-"""All that is not documented of Streamlit, in one room: the mends of its faults (fixes.py), what a run may know of
-itself (context.py), and the messages that browsers send (wire.py). Another version of Streamlit is tried here first.
+"""All uses of undocumented Streamlit, in one room: the mends of its faults (fixes.py), a run's session and fragments
+(context.py), and the messages that browsers send (wire.py). Try another version of Streamlit here first.
 """

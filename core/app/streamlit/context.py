@@ -1,4 +1,4 @@
-"""What a run may know of itself and of its reader's session; nothing outside a run, as in a test or a thread."""
+"""The session and the fragments of the present run; None or empty outside a run, as in a test or a thread."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -15,22 +15,22 @@ def session_id() -> str | None:
 
 
 def is_connected(session: str) -> bool:
-    """Whether a browser is connected to the session of this id; also where there is no server."""
+    """Whether a browser is connected to the session with this id; True without a server."""
     return not runtime.exists() or runtime.get_instance().is_active_session(session) is not False
 
 
 def is_from_history() -> bool:
-    """Whether this run is because the reader went back or forward in the browser's history."""
+    """Whether the reader has caused this run by going back or forward in the browser's history."""
     context = get_script_run_ctx(suppress_warning=True)
     return context is not None and context.is_history_navigation
 
 
 def fragments_of_this_run() -> Sequence[str]:
-    """The ids of the fragments that this run draws; empty where it draws the whole page."""
+    """The ids of the fragments that this run draws; empty if it draws the whole page."""
     context = get_script_run_ctx(suppress_warning=True)
     return () if context is None else context.fragment_ids_this_run or ()
 
 
 def this_fragment() -> str | None:
-    """The id of the fragment that is being drawn; None outside any."""
+    """The id of the fragment that is being drawn; None outside of fragments."""
     return ThreadState.get().fragment_id

@@ -6,14 +6,14 @@
    meanwhile, Streamlit runs the slider's fragment under the old page's name beside the new page, whose fragments have
    the same ids, and the page goes blank. Browser test: tests/browser/test_fast_hands.py.
 2. `clear_queue`: a fragment that is asked for again while it is drawn takes back its messages that were not sent yet.
-   Streamlit leaves those of the fragments inside it, and those that only say "the same as before"; the browser then
-   draws at a place that does not exist ("Bad delta path") and shows nothing any more. Browser test:
+   Streamlit leaves the messages of the fragments inside it, and those that only say "the same as before"; the browser
+   then draws at a place that does not exist ("Bad delta path") and shows nothing any more. Browser test:
    tests/browser/test_asked_again.py.
-3. `SessionState`: Streamlit reports a value that is not the widget's default once. A browser that hears of another run
+3. `SessionState`: Streamlit sends a value that is not the widget's default only once. A browser that gets a second run
    before it has drawn the first keeps only the last message, and the widget stands at its default beside the picture of
    the real value. Browser test: tests/browser/test_slow_page.py.
-4. `request_rerun`: where a run has ended, an event is given to a new ScriptRunner, and from then on Streamlit ignores
-   what the old one has drawn and the event loop has not taken up yet. A part of the page then stays as it was for good:
+4. `request_rerun`: when a run has ended, Streamlit gives an event to a new ScriptRunner, and from then on ignores
+   elements of the old one that the event loop has not taken up yet. A part of the page then stays outdated for good:
    the bar names the new model above the picture of the old one. Browser test: tests/browser/test_last_messages.py.
 """
 import dataclasses
@@ -28,17 +28,17 @@ from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequestTy
 from streamlit.runtime.state import session_state
 from streamlit.runtime.state.common import RegisterWidgetResult, WidgetMetadata
 
-VERSION = "1.67.0"      # the one that these mends were written for, and that requirements pin
+VERSION = "1.67.0"      # the version that these mends were written for and that requirements pin
 LOG = logging.getLogger(__name__)
-# Kinds of values that a page reports as they stand: not a press of a button, and not what Streamlit cannot tell a page,
-# such as the state of a component.
+# Kinds of values that a page reports as they stand: not a press of a button, and no value that Streamlit cannot send to
+# a page, such as the state of a component.
 _REPORTED = ("bool_value", "int_value", "double_value", "double_array_value", "string_value", "string_array_value")
 _request_rerun = AppSession.request_rerun
 _clear_queue = getattr(AppSession, "_clear_queue", None)
 
 
 def apply() -> bool:
-    """Put the mends in the place of Streamlit's own functions; False, with a line in the log, for another version."""
+    """Put the mends in place of Streamlit's own functions; False, with a line in the log, for another version."""
     if streamlit.__version__ != VERSION:
         LOG.warning("Streamlit is %s, not %s: its four mended faults are left as they are. A fast hand may blank a "
                     "page, and a slow one may show sliders at their least values.", streamlit.__version__, VERSION)
@@ -52,16 +52,16 @@ def apply() -> bool:
 class SessionState(session_state.SessionState):
     """Streamlit's state of one reader, which sends a value to the page until the page reports that it has the widget.
 
-    `reported`: ids of the widgets whose values stood in the page's last message; every message has the values of all
-    widgets on the page. Where no message comes (`AppTest`) nothing is sent again. `resent`: values sent again, by
-    widget; a choice made just before a resent value arrives would be undone on screen, so the choice is then sent too.
+    `reported`: ids of the widgets in the page's last message; every message has the values of all widgets on the page.
+    Without messages (`AppTest`) nothing is sent again. `resent`: values sent again, by widget; if a choice is made just
+    before a resent value arrives, the value would undo it on the screen, so the choice is then sent as well.
     """
 
     reported: frozenset[str] | None = None
     resent: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     def register_widget(self, metadata: WidgetMetadata[Any], user_key: str | None) -> RegisterWidgetResult[Any]:
-        """`SessionState.register_widget`; only a widget that an earlier run has drawn has its value sent again."""
+        """`SessionState.register_widget`, which sends a value again only if an earlier run has drawn the widget."""
         result = super().register_widget(metadata, user_key)
         if self.reported is None or metadata.id not in self._old_state or metadata.value_type not in _REPORTED:
             return result
@@ -73,7 +73,7 @@ class SessionState(session_state.SessionState):
 
 
 def request_rerun(session: AppSession, client_state: ClientState | None) -> None:
-    """`AppSession.request_rerun`; where the last run has ended, after the event loop has taken up all that it drew."""
+    """`AppSession.request_rerun`; if the last run has ended, after the event loop has taken up all that it drew."""
     runner = session._scriptrunner
     if runner is not None and runner._requests._state is ScriptRequestType.STOP:
         session._event_loop.call_soon(take_up, session, client_state)
@@ -82,8 +82,8 @@ def request_rerun(session: AppSession, client_state: ClientState | None) -> None
 
 
 def take_up(session: AppSession, client_state: ClientState | None) -> None:
-    """`AppSession.request_rerun` without fragments of a page that its reader has left; keeps which widgets
-    the page reports.
+    """`AppSession.request_rerun`, except for fragments of a page that its reader has left; note which widgets the page
+    reports.
     """
     pages = session._pages_manager
     if client_state and client_state.fragment_id and client_state.page_script_hash != (
@@ -95,11 +95,11 @@ def take_up(session: AppSession, client_state: ClientState | None) -> None:
 
 
 def clear_queue(session: AppSession, fragment_ids_this_run: list[str] | None = None) -> None:
-    """`AppSession._clear_queue`, which takes nothing back for a fragment: what waits is sent first, as it would have
-    been a moment earlier.
+    """`AppSession._clear_queue`, which takes nothing back for a fragment: waiting messages are sent first, as a moment
+    earlier they would have been.
     """
     if fragment_ids_this_run:
-        # else a message of the new run takes the place of one of the old, before the run that it belongs to
+        # else a message of the new run would replace one of the old run, ahead of the rest of its own run
         session._browser_queue._delta_index_map = {}
     else:
         _clear_queue(session)

@@ -6,7 +6,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 
 
 def kind_of(frame: bytes) -> tuple[str | None, str | None] | None:
-    """What a frame asks for: its kind, and of a request to the server the operation; None for what is no message.
+    """The kind of a frame's message and, for a request to the server, its operation; None if it is no message.
 
     >>> kind_of(BackMsg(clear_cache=True).SerializeToString())
     ('clear_cache', None)
