@@ -1,8 +1,8 @@
-"""Paths below the server's base path, the first page's own name as one of them, and the short form of a link to a step
-of the tour.
+"""Paths below the server's base path, among them the home page's own name, and the short form of a link to a step of
+the tour.
 
-Streamlit knows the page that the app opens with at the root alone; by its own name, as the other pages have theirs, it
-would be no page of the app.
+Streamlit serves the home page only at the root; without HOME_ROUTE its own name, unlike those of the other pages, would
+be no page of the app.
 """
 import contextlib
 import ipaddress
@@ -19,26 +19,26 @@ from starlette.types import Scope
 
 from core.app.base import catalogue, deployment
 
-BEEN_HERE, A_YEAR = "been_here", 365 * 24 * 3600        # a cookie that says no more than that, and its seconds
+BEEN_HERE, A_YEAR = "been_here", 365 * 24 * 3600        # a cookie that says nothing else, and its duration in seconds
 # names of interfaces of containers, virtual machines and tunnels
 VIRTUAL = re.compile(r"docker|br-|veth|virbr|vboxnet|vmnet|vEthernet|VirtualBox|VMware|podman|cni|u?tun|tap|wg", re.I)
-EVERYWHERE = ("0.0.0.0", "::")          # addresses at which a server is reached through any of its machine's
+EVERYWHERE = ("0.0.0.0", "::")          # with these a server listens at all addresses of its machine
 
 
 def below(*parts: str) -> str:
-    """The path of these parts below the server's base path, where it has one."""
+    """The path of these parts below the server's base path, if it has one."""
     base = str(st.get_option("server.baseUrlPath") or "").strip("/")
     return "/".join(["", *filter(None, [base]), *parts])
 
 
 def live(name: str) -> str:
-    """The path at which the browser asks a route by its name."""
+    """The path of the live route with this name."""
     return below("live", name)
 
 
 def of_server() -> list[str]:
-    """The addresses at which browsers reach the server: on this machine, and from its network unless one
-    address is set.
+    """The addresses at which browsers reach the server: on this machine, and from its network unless one address is
+    set.
     """
     bound = st.get_option("server.address")
     hosts = [bound] if bound and bound not in EVERYWHERE else ["localhost", way_out()]
@@ -50,9 +50,9 @@ def of_server() -> list[str]:
 def reachable(page: str) -> list[str]:
     """The origins (http://192.168.1.20:8501) at which other machines reach the server of a page that is open here.
 
-    That of the page ("" where it has none), unless it names this machine alone; then those of the machine in its
-    networks, which it is asked for, and nothing on the internet. What the operator has set (TRANSFORMER_ADDRESS) is the
-    only one.
+    If the operator has set one (TRANSFORMER_ADDRESS), only this. Otherwise the page's own ("" if it has none); but if
+    that names this machine alone, those of the machine in its networks, for which the machine is asked, and nothing on
+    the internet.
     """
     if own := deployment.current().address:
         return [own]
@@ -78,8 +78,8 @@ def at(origin: str, page: str) -> str:
 
 
 def of_networks() -> list[str]:
-    """The IPv4 addresses of this machine in its networks: first that of its way out, where phones are, too; those of
-    networks that exist in this machine alone last; private ones before others.
+    """The IPv4 addresses of this machine in its networks: first that of its way out, a network that phones share; last
+    those of networks inside this machine; private addresses before others.
     """
     found = {ipaddress.ip_address(one.address): VIRTUAL.match(name) is not None
              for name, interface in psutil.net_if_addrs().items() for one in interface if one.family == socket.AF_INET}
@@ -106,7 +106,7 @@ def is_this_machine(host: str) -> bool:
 
 
 async def _to_the_root(request: Request) -> RedirectResponse:
-    # relative: whatever stands before the server
+    # relative, so that it holds behind any proxy
     return RedirectResponse("./" + (f"?{request.url.query}" if request.url.query else ""))
 
 
@@ -115,9 +115,9 @@ HOME_ROUTE = Route(below(catalogue.HOME), _to_the_root)
 
 def to_the_tour(scope: Scope, first_visits: bool = True) -> RedirectResponse | None:
     """The answer to a request for the home address that names a step of the tour (/?tour=3), or is a browser's first
-    visit and asks for nothing (`first_visits`: whether that leads to the tour); None for any other.
+    visit without a query (`first_visits`: whether that leads to the tour); None for any other request.
 
-    The page itself would have to lead on, and the browser's history would then have the home page before the tour.
+    If the page itself redirected, the browser's history would have the home page before the tour.
     """
     if scope.get("path") != f"{below()}/" or scope.get("method") not in ("GET", "HEAD"):
         return None

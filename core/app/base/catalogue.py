@@ -1,5 +1,5 @@
-"""Which lessons there are, in the order of the model, which stages of it each one shows, and its views in their order,
-those at its core first.
+"""The lessons, in the order of the model: the stages of the model that each lesson shows, and its views in their order,
+core views first.
 
 A lesson exists when its page file does.
 """
@@ -12,10 +12,10 @@ from core.files import modified
 
 PAGES = Path(__file__).resolve().parents[3] / "pages"
 HOME = "overview"
-COURSE = "course"     # no lesson, but the page that leads through them
-MAP = "map"           # no lesson either, but all of them on one drawing
-MODELS = "models"     # nor is this one
-TOUR = "tour"         # nor is the tour of a first visit
+COURSE = "course"     # no lesson, but the page that leads through the lessons
+MAP = "map"           # no lesson either, but all lessons on one drawing
+MODELS = "models"     # not a lesson
+TOUR = "tour"         # not a lesson, but the tour of a first visit
 
 
 def page_path(page: str) -> Path:
@@ -28,7 +28,7 @@ class Entry:
     """One lesson: its id (the stem of page and text file), its section in the navigation, the stages of the strip
     that it lights, and its views in the order in which a reader goes through them (none: the lesson has one picture).
 
-    core: the views that stand in the bar; `deeper` ones wait behind *More*. picks: the setting that says which is open.
+    core: the views in the bar; `deeper` views are behind *More*. picks: the setting that names the open view.
     """
 
     id: str
@@ -47,7 +47,7 @@ class Entry:
         return self.core + self.deeper
 
     def opening(self, view: str) -> dict[str, str]:
-        """The settings that open a view; none for the picture of a lesson that has one."""
+        """The settings that open a view; none in a lesson with one picture."""
         return {f"{self.id}_{self.picks}": view} if view else {}
 
     def label(self, view: str) -> str:
@@ -57,9 +57,9 @@ class Entry:
 
 @dataclass(frozen=True)
 class Showing:
-    """What lessons have to show of a model that is no decoder. live: the view of Architectures in which it is at work;
-    runs: lesson -> the views whose pictures are true of it, the one to open first (WHOLE: the lesson has no views, and
-    all of it is); predicts: those of them that show what it predicts, and so need its output head.
+    """The views that lessons show of a model that is no decoder. live: the view of Architectures where it is at work;
+    runs: lesson -> the views whose pictures are true of it, the view to open first (WHOLE: the lesson has no views, and
+    all of it is true); predicts: those among them that show the model's predictions, and so need its output head.
     """
 
     live: str
@@ -70,7 +70,7 @@ class Showing:
 WHOLE: tuple[str, ...] = ()
 
 
-SHOWN = {   # by the kind of a model, as ModelConfig has it; a decoder is shown by all
+SHOWN = {   # by the kind of a model in ModelConfig; all views show a decoder
     "encoder":
         Showing("blank", {"tokens": ("vocabulary", "methods", "merges", "bpe", "unigram", "train"),
                           "embeddings": ("neighbours", "product", "map", "contexts", "arithmetic"),
@@ -86,7 +86,7 @@ SHOWN = {   # by the kind of a model, as ModelConfig has it; a decoder is shown 
                                                 "residual_stream": ("block",)}),
 }
 STAGES = ("text", "tokens", "embedding", "position", "attention", "stream", "mlp", "unembedding", "softmax", "sample")
-REPEATED = ("attention", "stream", "mlp")   # the stages that a model has once in each of its L blocks
+REPEATED = ("attention", "stream", "mlp")   # the stages that stand in each of a model's L blocks
 
 _ALL = (
     Entry("overview", "whole", STAGES),
@@ -118,9 +118,9 @@ _ALL = (
 
 
 def existing() -> tuple[Entry, ...]:
-    """The lessons whose page file is there.
+    """The lessons whose page file exists.
 
-    Looked up again when a file was added or taken away: every run of a page asks many times.
+    Every run of a page asks many times, so the files are looked up again only when one was added or removed.
     """
     return _existing(modified(PAGES))
 
@@ -141,24 +141,24 @@ def entry(lesson: str) -> Entry:
 
 
 def runs(lesson: str, kind: str) -> bool:
-    """Whether a lesson can run on a model of that kind, with some of its views at least."""
+    """Whether a lesson can run on a model of that kind, at least with some of its views."""
     return kind not in SHOWN or lesson in SHOWN[kind].runs
 
 
 def is_shown(lesson: str, view: str, kind: str) -> bool:
-    """Whether what a view draws is true of a model of that kind."""
+    """Whether a view's picture is true of a model of that kind."""
     return (kind not in SHOWN
             or runs(lesson, kind) and (SHOWN[kind].runs[lesson] == WHOLE or view in SHOWN[kind].runs[lesson]))
 
 
 def predicts(lesson: str, view: str, kind: str) -> bool:
-    """Whether a view draws what a model of that kind predicts, which one without an output head does not."""
+    """Whether a view draws the predictions of a model of that kind; a model without an output head has none."""
     return kind in SHOWN and (lesson, view) in SHOWN[kind].predicts
 
 
 def after(lesson: str, view: str, kind: str) -> tuple[Entry | None, str]:
-    """The view that comes after one, of those that are true of a model of that kind, with its lesson: the lesson's next
-    one ("": that lesson has one picture), else the first of the next lesson; (None, "") after the last.
+    """The lesson and the view that follow a view, among those that are true of a model of that kind: the same lesson's
+    next view, else the first view of the next lesson ("" if that has one picture); (None, "") after the last.
     """
     places = [(entry, view) for entry in existing() if runs(entry.id, kind) for view in entry.views or ("",)
               if is_shown(entry.id, view, kind)]
@@ -168,7 +168,7 @@ def after(lesson: str, view: str, kind: str) -> tuple[Entry | None, str]:
 
 
 def lesson_of(stage: str) -> str | None:
-    """The lesson that a stage of the strip leads to: the first existing one that lights it, the overview left aside;
+    """The lesson that a stage of the strip leads to: the first existing lesson that lights it, except the overview;
     None if there is none.
     """
     return next((entry.id for entry in existing() if stage in entry.stages and entry.id != HOME), None)

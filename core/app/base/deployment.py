@@ -1,5 +1,4 @@
-"""What whoever runs this app has set, by environment variables: all of it is read here, and checked when the
-server starts.
+"""The operator's settings, from environment variables: all are read here, and checked when the server starts.
 
 A variable that is not set, or empty, leaves its setting at the default. Streamlit has settings of its own
 (`STREAMLIT_SERVER_…`), such as the base path and the trusted origins; assets/text/docs/deployment.md lists both.
@@ -31,54 +30,54 @@ ADDRESS = "TRANSFORMER_ADDRESS"
 FRAME_ANCESTORS = "TRANSFORMER_FRAME_ANCESTORS"
 OFF = "off"                     # of classes
 LEAST_CHARACTERS, MOST_CHARACTERS = 100, 20_000     # of a prompt; the most is far more than any context takes
-# that a lesson reads at once: more are too narrow to be told apart on a screen
+# of a lesson's text: more columns would be too narrow to be told apart on a screen
 LEAST_TOKENS, MOST_TOKENS = 8, 256
 _ORIGIN = re.compile(r"https?://(\*\.)?[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:\d{1,5})?")
 _HUB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}(?:/[A-Za-z0-9][A-Za-z0-9._-]{0,95})?")
 
 
 class SettingError(ValueError):
-    """A variable has a value that it cannot have; the message names it and says what is allowed, in one line."""
+    """A variable has an invalid value; the message names it and says what is allowed, in one line."""
 
 
 @dataclass(frozen=True)
 class Deployment:
-    """The settings of this server; the defaults are those without any variable."""
+    """The settings of this server; the defaults hold without any variable."""
 
     # the bundled models that readers may choose, the main one first; none: all
     models: tuple[str, ...] = ()
-    model_roots: tuple[Path, ...] = ()              # folders in which models of the library lie
+    model_roots: tuple[Path, ...] = ()              # folders with models of the library
     hub: bool = True                                # whether anything is fetched from the Hub
-    hub_models: tuple[str, ...] = ()                # the only names of the Hub that may be fetched; none: any
-    hub_bytes: int = 20 * 10**9                     # that all downloads from the Hub take together on the disk
-    # that all loaded models of the library take together; None: a share of the machine's memory
+    hub_models: tuple[str, ...] = ()                # the only models of the Hub that may be fetched; none: any
+    hub_bytes: int = 20 * 10**9                     # bound on all downloads from the Hub together, on the disk
+    # bound on all loaded models of the library together; None: a share of the machine's memory
     all_models_bytes: int | None = None
-    largest_model_bytes: int | None = None          # that one of them takes; None: as many as all
+    largest_model_bytes: int | None = None          # bound on one loaded model; None: the same
     prompt_characters: int = MOST_CHARACTERS
     prompt_tokens: int = MOST_TOKENS
     training: bool = True                           # whether readers may train models
     ask_first: bool = True       # whether a question is asked before each picture, until a reader says otherwise
-    # the origin at which other machines reach this server, for links and QR codes; none: found out
+    # the origin at which other machines reach this server, for links and QR codes; none: detected
     address: str = ""
-    # where classes that take part from their phones are kept: OFF for no classes, the address of a Valkey or Redis, or
-    # a file; none: in this process's memory
+    # the place where classes with phones are kept: OFF for no classes, the address of a Valkey or Redis, or a file;
+    # none: this process's memory
     classes: str = ""
     # the address of the replicas that compute forward passes; none: they are computed here
     passes: str = ""
-    # the origins whose pages may show the app in a frame, beside its own
+    # further origins whose pages may show the app in a frame
     frame_ancestors: tuple[str, ...] = ()
 
 
 def current() -> Deployment:
     """The settings of this process.
 
-    Raises SettingError; not after the server has started, unless the environment changes.
+    Raises SettingError, but not after the server has started, unless the environment changes.
     """
     return _read(tuple(os.environ.get(name, "").strip() for name in READERS))
 
 
 def check() -> None:
-    """Ends the process, with one plain line, where a variable is wrong. The server does so when it starts."""
+    """End the process, with one plain line, if a variable is wrong. The server calls this when it starts."""
     try:
         current()
         _refuse_unknown(os.environ)
@@ -99,7 +98,7 @@ def _read(written: tuple[str, ...]) -> Deployment:
 
 
 def _refuse_unknown(environment: Mapping[str, str]) -> None:
-    """A name that is written wrong would leave its setting as it was, and nobody would know."""
+    """Raise SettingError for an unknown name: a misspelt one would leave its setting at the default unnoticed."""
     for name in sorted(environment):
         if name.startswith(PREFIX) and name not in READERS:
             meant = difflib.get_close_matches(name, READERS, 1)
@@ -113,7 +112,7 @@ def _shown(text: str) -> str:
 
 
 def _names(is_allowed: Callable[[str], bool], kind: str, hint: str) -> Callable[[str], tuple[str, ...]]:
-    """What reads a list of names of a kind, each once."""
+    """A reader for a list of names of this kind, each kept once."""
     def read(text: str) -> tuple[str, ...]:
         names = tuple(dict.fromkeys(filter(None, re.split(r"[,\s]+", text))))
         if wrong := [name for name in names if not is_allowed(name)]:
@@ -123,7 +122,7 @@ def _names(is_allowed: Callable[[str], bool], kind: str, hint: str) -> Callable[
 
 
 def _bundled(text: str) -> tuple[str, ...]:
-    from core.model import checkpoints  # brings torch, which a server need not wait for where nothing is set
+    from core.model import checkpoints  # imports torch, for which a server need not wait if nothing is set
     allowed = [name for name in checkpoints.bundled_names() if continues_text(checkpoints.BUNDLED, name)]
     return _names(allowed.__contains__, "bundled model that continues a text",
                   f"Allowed are, separated by commas, {', '.join(allowed)}")(text)
@@ -133,7 +132,7 @@ def _bundled(text: str) -> tuple[str, ...]:
 def continues_text(folder: Path, name: str) -> bool:
     """Whether a bundled model, which lies in `folder`, is a decoder.
 
-    One whose config cannot be read counts as such, so that a reader meets the reason when the model is chosen.
+    A model whose config cannot be read counts as one, so that a reader who chooses it is told the reason.
     """
     from core.model import checkpoints
     try:
@@ -167,7 +166,7 @@ def is_hub_name(written: str) -> bool:
 
 
 def _bytes(text: str) -> int:
-    """Of a number of GB, 10⁹ bytes each."""
+    """The bytes in a number of GB, 10⁹ bytes each."""
     try:
         number = float(text)
     except ValueError:
@@ -191,7 +190,7 @@ def _address(text: str) -> str:
         if (parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
                 and not (parts.query or parts.fragment or parts.username)):
             return text
-    except ValueError:          # a port that is no number
+    except ValueError:          # the port is no number
         pass
     raise ValueError("allowed is the address of a service, such as http://127.0.0.1:8000")
 
@@ -221,7 +220,7 @@ def _place_of_classes(text: str) -> str:
     return str(file.resolve())
 
 
-# name -> (field of Deployment, what reads its value or raises ValueError that says what is allowed)
+# name -> (field of Deployment, function that reads its value or raises ValueError that says what is allowed)
 READERS: dict[str, tuple[str, Callable[[str], object]]] = {
     MODELS: ("models", _bundled),
     ROOTS: ("model_roots", _folders),

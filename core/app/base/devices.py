@@ -1,5 +1,5 @@
-"""Where the model runs: CUDA if there, else Apple's MPS, else the CPU; how much memory there is, and what
-counts as out of it.
+"""The device on which the model runs: CUDA if there, else Apple's MPS, else the CPU; its memory, and the errors that
+mean that it is full.
 """
 import contextlib
 import ctypes
@@ -40,14 +40,14 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def memory_total() -> int:
-    """Bytes of main memory that this process may use at most: the machine's, or its container's where that is less."""
+    """Bytes of main memory that this process may use: the machine's, or its container's if that has less."""
     machine = _meminfo("MemTotal") or _system("hw.memsize") or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return min([machine, *(limit for limit, _ in _limits())])
 
 
 def memory_free(device: str = CPU) -> int:
-    """Bytes that are free now: of a CUDA device its own memory; else main memory, within the container's limit
-    where there is one.
+    """Bytes that are free now: in a CUDA device's own memory; else in main memory, within the container's limit if
+    there is one.
     """
     if device == "cuda":
         return torch.cuda.mem_get_info()[0]
@@ -56,13 +56,13 @@ def memory_free(device: str = CPU) -> int:
 
 
 def give_memory_back() -> None:
-    """Hands what was freed back to the machine at once, where the C library (glibc) would keep it for later."""
+    """Hand freed memory back to the machine at once, which the C library (glibc) would keep for later."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL("libc.so.6").malloc_trim(0)
 
 
 def _meminfo(name: str) -> int:
-    """Bytes of one line of /proc/meminfo; 0 where there is none (macOS)."""
+    """Bytes in one line of /proc/meminfo; 0 if there is none (macOS)."""
     try:
         return next((1024 * int(line.split()[1]) for line in MEMINFO.read_text().splitlines()
                      if line.startswith(f"{name}:")), 0)
@@ -71,8 +71,8 @@ def _meminfo(name: str) -> int:
 
 
 def _limits() -> list[tuple[int, int]]:
-    """The limits of this process's container and what is used of each, bytes; what the kernel can give back at once
-    (cached files) is not used.
+    """The limits of this process's container and the use of each, in bytes; memory that the kernel can give back at
+    once (cached files) does not count as used.
     """
     found = []
     for limit, used, cached in CGROUPS:
@@ -85,7 +85,7 @@ def _limits() -> list[tuple[int, int]]:
 
 
 def _system(name: str) -> int:
-    """A number that sysctl knows (macOS, BSD); 0 where it does not."""
+    """A number from sysctl (macOS, BSD); 0 if it does not know it."""
     try:
         return int(subprocess.run(["sysctl", "-n", name], capture_output=True, text=True, timeout=5, check=True).stdout)
     except (OSError, ValueError, subprocess.SubprocessError):

@@ -1,5 +1,5 @@
-"""What can be found in the app, for the field that finds it: lessons and pages, every view, the terms of the glossary,
-the experiments, and the ideas of the lectures.
+"""The places that the field "Find" searches: lessons and pages, every view, the terms of the glossary, the experiments,
+and the ideas of the lectures.
 """
 import functools
 import json
@@ -16,9 +16,9 @@ WORDS = "find"      # the text file of synonyms and little words
 @dataclass(frozen=True)
 class Found:
     """One thing to find: its name, the lesson and view in which it stands ("" for a page), a line that says what it is,
-    and what opens it.
+    and the page and settings that open it.
 
-    kind: one of lesson, page, view, term, try, idea; for each of them the labels of the app have a name, `find_<kind>`.
+    kind: one of lesson, page, view, term, try, idea; the app's label `find_<kind>` names it.
     """
 
     id: str
@@ -32,8 +32,8 @@ class Found:
 
 def answer(_question: dict) -> bytes:
     """All that the browser searches, as JSON: the `places`; the `synonyms`, pairs of phrases and the numbers of the
-    places that they mean, the best one first; and the `little` words that do not count. Made anew where a text of
-    theirs has changed.
+    places that they mean, the best place first; and the `little` words that do not count. Made again if one of the
+    texts has changed.
     """
     texts = (prose.FOLDER / prose.LANGUAGE).glob("*.*")
     return _answer(max(map(files.modified, texts)))
@@ -51,20 +51,20 @@ def _answer(_changed: int) -> bytes:
 
 
 def synonyms() -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
-    """Newcomers' words for what is here: for each line of the text file the phrases, and the ids of what they mean,
-    the best one first.
+    """Newcomers' words for the places: for each line of the text file the phrases, and the ids of the places that they
+    mean, the best first.
     """
     lines = (line.partition(":") for line in prose.load(WORDS).section("synonyms").splitlines())
     return tuple((tuple(phrases.split(", ")), tuple(targets.strip().split(", "))) for phrases, _, targets in lines)
 
 
 def opening(name: str) -> tuple[str, dict] | None:
-    """Page and settings of what has this id; None where nothing has."""
+    """Page and settings of the place with this id; None if there is none."""
     return next(((found.lesson, found.settings) for found in everything() if found.id == name), None)
 
 
 def everything() -> Iterator[Found]:
-    """All of it: what is asked for most often first, each kind in the order of the lessons or of its table."""
+    """All places, those asked for most often first, each kind in the order of the lessons or of its table."""
     lessons = catalogue.existing()
     yield from map(_lesson, lessons)
     yield from _pages()

@@ -1,27 +1,26 @@
-"""Text that meets Streamlit's Markdown: shown as it is, as code, read without its marks, or without the server's paths.
-"""
+"""Text for Streamlit's Markdown: shown as it is, shown as code, without its marks, or without the server's paths."""
 import functools
 import os
 import re
 from pathlib import Path
 
-JOINER = "\u2060"      # no sign and no width: it parts what would be read as one mark
-# What is made of a text after its marks were read, so that a backslash does not help: addresses become links,
-# :material/home: and :streamlit: pictures, -> and its kind arrows.
+JOINER = "\u2060"      # invisible and without width: it separates signs that would be read as one mark
+# Changes made after the marks of a text were read, so that a backslash does not help: addresses become links,
+# :material/home: and :streamlit: pictures, -> and the like arrows.
 _MADE_LATER = re.compile(r"(?<=:)(?=[\w/])|(?<=@)(?=\S)|(?<=www)(?=\.)|(?<=[-<>~=])(?=[-<>=])", re.IGNORECASE)
-_ICON = re.compile(r"(?<=:)(?=material)")      # which Streamlit looks for before anything else, in code too
+_ICON = re.compile(r"(?<=:)(?=material)")      # Streamlit looks for icons before anything else, even in code
 _MARKS = re.compile(r"`([^`]*)`|\\([^a-zA-Z0-9\s])|\*+(?=\S)|(?<=\S)\*+|`")
-_FOLDERS = re.compile(r"(?<![\w:/.~])~?/(?:[^\s/:'\"]+/)+")        # of a path, and not of an address like https://…
+_FOLDERS = re.compile(r"(?<![\w:/.~])~?/(?:[^\s/:'\"]+/)+")        # folders of a path, not of an address like https://…
 _FORMULA = re.compile(r"\$([^$]+)\$")
 _SIGNS = ((r"\\sqrt\{([^{}]*)\}", r"√\1"), (r"\^\{?\\mathsf\{? ?T\}?\}?", "ᵀ"), (r"\^\{-1\}", "⁻¹"), (r"\\cdot", "·"),
           (r"[{}]", ""))
-_HIDDEN = re.compile(r"[\x00-\x08\x0e-\x1b\x7f\u202a-\u202e\u2066-\u2069]")     # controls; what turns a text around
+_HIDDEN = re.compile(r"[\x00-\x08\x0e-\x1b\x7f\u202a-\u202e\u2066-\u2069]")     # controls; signs that reverse a text
 _BREAKS = re.compile(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+")
 
 
 def escaped(written: str) -> str:
-    """A text that Markdown shows as it is, in one line: every sign with a meaning there is escaped, and what has no
-    form and would turn the rest around is left out.
+    """A text that Markdown shows as it is, in one line: every sign with a meaning there is escaped, and invisible signs
+    that would reverse the rest are left out.
 
     >>> escaped("a*b"), escaped("a\\u202eb")
     ('a\\\\*b', 'ab')
@@ -42,7 +41,7 @@ def code(token: str) -> str:
 
 
 def unmarked(sentence: str) -> str:
-    """A sentence of Markdown as it is spoken: without its marks, its code and what was escaped as they are.
+    """A sentence of Markdown as it is spoken: without its marks; code and escaped signs stay as they are.
 
     >>> unmarked(f"**The** *token* {code('a_b')} of {escaped('*x*')}, 2 * 3")
     'The token a_b of *x*, 2 * 3'
@@ -51,7 +50,7 @@ def unmarked(sentence: str) -> str:
 
 
 def plain(sentence: str) -> str:
-    """A sentence whose short formulas are written without LaTeX, for a page that sets none.
+    """A sentence with its short formulas written without LaTeX, for a page that renders none.
 
     >>> plain(r"Divide by $\\sqrt{d_k}$; is $W_Q W_K^{\\mathsf T}$ of rank 4?")
     'Divide by √d_k; is W_Q W_Kᵀ of rank 4?'
@@ -61,8 +60,7 @@ def plain(sentence: str) -> str:
 
 
 def without_paths(said: str, folder: Path | None = None, name: str = "") -> str:
-    """A sentence in which no folder of this machine stands: a path keeps its last part alone, and `folder`
-    is its `name`.
+    """A sentence without this machine's folders: only the last part of a path is kept, and `folder` becomes its `name`.
 
     >>> folder = Path("/srv/a b/gpt2")
     >>> without_paths("/srv/a b/gpt2: /srv/a b/gpt2/config.json, /x/y, https://x.org/y/z", folder, "gpt2")

@@ -8,13 +8,13 @@ A file is Markdown with headings of one `#`:
     # about                  lines `view: what it shows`, one for each view of a lesson
     # labels                 lines `key: text with {values}`
     # try: id                one experiment: `title: …`, then lines `setting: value`, an empty line, then what to look
-                             for (other kinds of entry, such as the course's `# step: id`, are written alike)
+                             for (other kinds of entry, such as the course's `# step: id`, have the same form)
     # anything_else          a Markdown section, read by its name
-    # encoder: name          the same section as it is read where the model is an encoder: labels replace those of the
-                             same key, an empty experiment is left out; encoder-decoder: name where it is that
-    # published: name        as it is read where others have published the model, and what it has read is not known
+    # encoder: name          the version of the section for an encoder: labels replace those of the same key, an empty
+                             experiment is left out; `encoder-decoder: name` is the version for an encoder-decoder
+    # published: name        the version for a model that others have published, whose training text is not known
 
-A setting's value is JSON where it parses as JSON (numbers, true, "text with \\n"), plain text otherwise.
+A setting's value is JSON if it parses as JSON (numbers, true, "text with \\n"), plain text otherwise.
 """
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ _HEADING = re.compile(r"^# +(.+?)\s*$", re.MULTILINE)
 PUBLISHED = "published"
 _SIGN = re.compile(r"(?<=[\d}*]) %")
 _LINE = re.compile(r"^([\w.-]+):\s?(.*)$")
-NAMES = ("id", "seed")          # numbers that count nothing
+NAMES = ("id", "seed")          # numbers that are names, not counts
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """One "Try this": what it is called, the settings it makes (widget keys, prompt, layer, head, position, target),
+    """One "Try this": its title, the settings that it makes (widget keys, prompt, layer, head, position, target), and
     what to look for.
     """
 
@@ -71,8 +71,8 @@ class TextFile:
         return self.sections[key]
 
     def label(self, key: str, **values) -> str:
-        """The line `key: …` of the labels with {values} put in (braces are left alone where no values are given), whole
-        numbers with commas between their thousands.
+        """The line `key: …` of the labels with {values} put in (without values, braces are left alone), whole numbers
+        with commas between their thousands.
 
         >>> parse("demo", "# labels\\nrows: {n} rows, id {id}").label("rows", n=4096, id=4096)
         '4,096 rows, id 4096'
@@ -82,7 +82,7 @@ class TextFile:
         return filled(self.labels[key], values)
 
     def about(self, view: str) -> str:
-        """What a view shows, in one line of the section `# about`; a lesson of one view has it under its own name."""
+        """The line of the section `# about` on a view; a lesson of one view has it under its own name."""
         return _labels(self.section("about"))[view or self.name]
 
     def names(self, section: str) -> tuple[str, ...]:
@@ -90,8 +90,8 @@ class TextFile:
         return tuple(_labels(self.section(section)))
 
     def of_kind(self, kind: str) -> TextFile:
-        """The file as it speaks of a model of that kind (ModelConfig.kind): its sections `# <kind>: name` in place of
-        those named so.
+        """The version of the file for a model of that kind (ModelConfig.kind): its sections `# <kind>: name` replace
+        `# name`.
 
         >>> parse("demo", "# labels\\nsays: next\\n# encoder: labels\\nsays: here").of_kind("encoder").label("says")
         'here'
@@ -101,14 +101,13 @@ class TextFile:
         return TextFile(self.name, self.sections | own, self.labels | _labels(own.get("labels", ""))) if own else self
 
     def entries(self, kind: str) -> tuple[Experiment, ...]:
-        """The sections `# <kind>: id`, written as experiments are, in their order."""
+        """The sections `# <kind>: id`, in the form of experiments, in their order."""
         return tuple(_experiment(heading.removeprefix(f"{kind}:").strip(), body)
                      for heading, body in self.sections.items() if heading.startswith(f"{kind}:") and body)
 
 
 class _Sentence(string.Formatter):
-    """Puts values into a label: an id or a seed, which is a name, as it is, any other whole number as `grouped` has it.
-    """
+    """Put values into a label: an id or a seed, which is a name, as it is, any other whole number by `grouped`."""
 
     def get_value(self, key, args, kwargs):
         value = super().get_value(key, args, kwargs)
@@ -138,12 +137,12 @@ def load(name: str) -> TextFile:
 
 
 def unbroken(text: str) -> str:
-    """A text with a space that does not break between each number and its sign of per cent."""
+    """A text with a non-breaking space between each number and its per cent sign."""
     return _SIGN.sub("\u00a0%", text)
 
 
 def parse(name: str, source: str) -> TextFile:
-    """The parts of a file's text, its numbers and their signs of per cent `unbroken`.
+    """The parts of a file's text, its numbers and their per cent signs `unbroken`.
 
     >>> parse("demo", "# labels\\nshare: {p} % kept").label("share", p=50)
     '50\\xa0% kept'

@@ -1,9 +1,8 @@
 """The app's JavaScript, served as files: every .js below core/ and pages/, at <base path>/js/<version>/<path
 in the project>.
 
-The files are ES modules that import each other by relative paths, so whatever a page has begun to import comes from one
-version. The version is a hash of all of them: a browser keeps what it has for a year, and replicas give the
-same addresses.
+The files are ES modules that import each other by relative paths, so all imports of a page come from one version. The
+version is a hash of all files: a browser keeps a file for a year, and replicas give the same addresses.
 """
 import functools
 import gzip
@@ -21,10 +20,10 @@ from core.app.base import addresses
 
 PROJECT = Path(__file__).resolve().parents[3]
 PREFIX = "js"
-AGAIN = ".again"        # behind a version: the same files at other addresses, for who did not get one of them
+AGAIN = ".again"        # after a version: the same files at other addresses, for a browser that failed to get one
 FOR_EVER = "public, max-age=31536000, immutable"
 # A page that was opened before an update, or at another replica during one, asks for a version that is not here.
-# It gets the file as it is now, which nobody keeps under that name.
+# It gets the present file, which no browser keeps under that address.
 THIS_TIME = "no-cache"
 _IMPORT = re.compile(rb'^(?:import|export|\})[^"\n]* from "(\.[^"]+)";$', re.MULTILINE)
 
@@ -46,14 +45,14 @@ def version() -> str:
 
 
 def address(script: Path) -> str:
-    """The absolute path under which a browser imports this file."""
+    """The absolute path at which a browser imports this file."""
     return addresses.below(PREFIX, version(), _path(script))
 
 
 def imported(script: Path) -> list[str]:
-    """All files that this one imports, by itself or through others, relative to its folder.
+    """All files that this one imports, directly or through others, relative to its folder.
 
-    A browser learns what a module imports when it has read it, so a picture whose modules lie four deep would wait for
+    A browser learns the imports of a module when it has read it, so a picture with modules four deep would wait for
     four round trips (0.7 s more before the first picture, at 60 ms each); told of all, it asks for them together.
     """
     found = [_path(script)]
@@ -68,7 +67,7 @@ def _imports(path: str) -> Iterator[str]:
 
 
 def _path(script: Path) -> str:
-    """Raises ValueError for a file that is not served."""
+    """The file's path in the project. Raises ValueError for a file that is not served."""
     path = script.resolve().relative_to(PROJECT).as_posix()
     if path not in files():
         raise ValueError(f"{script} is no JavaScript of the app.")
@@ -88,7 +87,7 @@ async def _answer(request: Request) -> Response:
 
 @functools.cache
 def _compressed(content: bytes) -> bytes:
-    """A file as browsers take it: a third of its bytes, compressed once for all."""
+    """A file compressed with gzip, to a third of its bytes; done once."""
     return gzip.compress(content, mtime=0)
 
 

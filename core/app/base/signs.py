@@ -1,6 +1,6 @@
-"""Signs that phones, word processors and web pages write in the place of those on a keyboard, and the plain ones."""
+"""Signs that phones, word processors and web pages write in place of those on a keyboard, and the plain ones."""
 
-# kind -> (its signs, what is typed for each)
+# kind -> (its signs, the plain text for each)
 KINDS = {"apostrophe": ("‘’‚‛ʼ", "'"), "quote": ("“”„‟", '"'), "dash": ("‐‑‒–—―", "-"),
          "space": ("\u00a0\u2002\u2003\u2007\u2009\u202f", " "), "dots": ("…", "..."),
          "invisible": ("\u00ad\u200b\u2060\ufeff", "")}
@@ -9,7 +9,7 @@ _PLAIN = str.maketrans({sign: typed for signs, typed in KINDS.values() for sign 
 
 
 def plain(text: str) -> str:
-    """The text with the signs of a keyboard.
+    """The text with a keyboard's signs in place of others.
 
     >>> plain("He didn’t\\u00a0want… “ﬁne”")
     'He didn\\'t want... "fine"'
@@ -18,6 +18,6 @@ def plain(text: str) -> str:
 
 
 def kinds(text: str) -> list[str]:
-    """The kinds of other signs in a text: names of KINDS in their order, and "ligature"."""
+    """The kinds of signs in a text that `plain` replaces: names of KINDS in their order, and "ligature"."""
     of_kind = {kind: signs for kind, (signs, _) in KINDS.items()} | {"ligature": "".join(LIGATURES)}
     return [kind for kind, signs in of_kind.items() if not set(signs).isdisjoint(text)]

@@ -1,7 +1,7 @@
-"""The tables behind the course, the finder and the page Models: the ideas of the lectures, the glossary, and what is
-known of the models of others.
+"""The tables behind the course, the finder and the page Models: the ideas of the lectures, the glossary, and facts on
+the models of others.
 
-They are tab-separated files with a line of names, read again when they change.
+They are tab-separated files with a line of column names, read again when they change.
 """
 import functools
 import urllib.parse
@@ -11,19 +11,19 @@ from pathlib import Path
 from core.app.base import catalogue, prose
 
 IDEAS = Path(__file__).resolve().parents[3] / "assets" / "teaching" / "ideas.tsv"
-IDEA = "idea"       # in a link: the idea whose element the page shows; its picture stands, not the question before it
+IDEA = "idea"       # in a link: the idea whose element the page shows; it opens on the picture, without its question
 
 
 @dataclass(frozen=True)
 class Place:
-    """A lesson and settings in the form of an address."""
+    """A lesson, and settings as the query of an address."""
 
     lesson: str
     query: str
 
     @property
     def settings(self) -> dict[str, str]:
-        """The settings as `reader.apply` takes them."""
+        """The settings in the form for `reader.apply`."""
         return dict(urllib.parse.parse_qsl(self.query))
 
     @property
@@ -39,8 +39,8 @@ class Place:
 
 @dataclass(frozen=True)
 class Idea:
-    """One idea of a lecture. element: CSS selector of the element that shows it on the page; seen: what one sees there,
-    as the end of "You see it when …", "" where nothing is written yet.
+    """One idea of a lecture. element: CSS selector of the element that shows it on the page; seen: what a reader sees
+    there, as the end of "You see it when …", "" if nothing is written yet.
     """
 
     id: str
@@ -70,8 +70,8 @@ class Term:
 
 @dataclass(frozen=True)
 class Family:
-    """A family of the models of others, by its model_type in config.json. models: some of it by name; special: what it
-    does otherwise than others, in a phrase; place: where one sees that.
+    """A family of the models of others, by its model_type in config.json. models: some of its models by name; special:
+    how it differs from other families, in a phrase; place: where a reader sees that.
     """
 
     id: str
@@ -84,8 +84,8 @@ class Family:
 
 @dataclass(frozen=True)
 class ToTry:
-    """A model of the Hub to try in class. millions: of parameters, and disk: of gigabytes, both rounded; terms: whether
-    one has to accept its terms first.
+    """A model of the Hub to try in class. millions: millions of parameters, disk: gigabytes, both rounded; terms:
+    whether its terms must be accepted first.
     """
 
     name: str
@@ -136,7 +136,7 @@ def name_of(place: Place) -> str | None:
 
 
 def entry_name(entry: catalogue.Entry, view: str = "") -> str:
-    """The names of a lesson and of one of its views, if one is named, as a link has them."""
+    """The names of a lesson and of one of its views, if given, as the text of a link."""
     lesson = prose.load("app").label(f"lesson_{entry.id}")
     return f"{lesson} › {prose.load(entry.id).label(entry.label(view))}" if view else lesson
 
