@@ -12,16 +12,16 @@ from pathlib import Path
 import streamlit as st
 from starlette.middleware import Middleware
 
-from core.app.base import addresses, deployment, scripts
 from core.app.server import class_routes, routes, start, streams
 from core.app.server.door import Door
 from core.app.server.pace import Paced
 from core.app.streamlit import fixes
+from core.base import addresses, deployment, scripts
 
 SCRIPT = Path(__file__).resolve().parent / "core" / "app" / "server" / "script.py"
 ANSWERS = {"heads": "pages.heads.route:answer", "heads_rollout": "pages.heads.route:rollout_answer",
            "attention_weights": "pages.attention.weights_route:answer",
-           "sparse_patterns": "pages.architectures.cost:answer", "places": "core.app.base.finder:answer"}
+           "sparse_patterns": "pages.architectures.cost:answer", "places": "core.base.finder:answer"}
 deployment.check()
 fixes.apply()
 streams.open_more_files()

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from core.app.base import catalogue
+from core.base import catalogue
 from tests.benchmarks.controls import Recorded, latency, place_of
 from tests.browser.views import LESSONS
 

@@ -8,7 +8,7 @@ import asyncio
 import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from core.app.base import catalogue
+from core.base import catalogue
 from core.model.checkpoints import load_bundled
 from tests.benchmarks import __main__ as command
 from tests.benchmarks import load

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from core.app.base import prose
+from core.base import prose
 from tests.helpers import view_words
 from tests.helpers.view_words import ViewWords
 

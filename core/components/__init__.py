@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from core.app.base import scripts
+from core.base import scripts
 from core.components.lib.bytes import with_heard
 
 # Streamlit makes a module of its own from the text of a component's script, and from there no relative import leads

@@ -13,9 +13,9 @@ from torch import Tensor
 
 from core.analysis import stream_and_heads
 from core.analysis.arrays import to_numpy
-from core.app.base.markdown import code, escaped
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run, reader
+from core.base.markdown import code, escaped
 from core.components.lib.token_view import token_view
 from core.figures.numbers import bracketed, grouped, latex_number, latex_operand, percent, readable
 from core.model import activation

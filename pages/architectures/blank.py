@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.app.base.markdown import code
+from core.app.bar.model_offer import title
 from core.app.compute import cache
 from core.app.compute.library.loading import fills
-from core.app.frame import Lesson, Prediction, Question, Reading, Truth, Word, cannot, guess_of
-from core.app.frame.model_offer import title
-from core.app.frame.word_guess import judged
+from core.app.lesson import Lesson, Prediction, Question, Reading, Truth, Word, cannot, guess_of
+from core.app.parts.word_guess import judged
 from core.app.state.run import Run
+from core.base.markdown import code
 from core.figures.numbers import latex_number, latex_operand, percent, plain_number, readable
 from core.training import blanks
 from core.training.blanks import CLASSES, MarkedText

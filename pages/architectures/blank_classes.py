@@ -9,10 +9,10 @@ import streamlit as st
 import torch
 from torch import Tensor
 
-from core.app.base.markdown import code
+from core.app.bar.model_offer import title
 from core.app.compute import cache
-from core.app.frame import Lesson, Question, Reading, cannot
-from core.app.frame.model_offer import title
+from core.app.lesson import Lesson, Question, Reading, cannot
+from core.base.markdown import code
 from core.figures.numbers import latex_number, latex_operand, percent
 from core.model.transformer import Transformer
 from pages.architectures.blank_parts import MOST_CHARACTERS, attention, chip, marked_of, names, picture, stand_in

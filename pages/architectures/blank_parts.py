@@ -4,7 +4,7 @@ from pathlib import Path
 import streamlit as st
 
 from core.app.compute import cache
-from core.app.frame import Lesson
+from core.app.lesson import Lesson
 from core.app.state import reader
 from core.app.state.run import room
 from core.components.attention_view import attention_view

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from core.app.compute import cache
-from core.app.frame.word_guess import token_of
+from core.app.parts.word_guess import token_of
 from core.figures.numbers import percent
 from core.model.intervention import Intervention
 from core.model.trace import Trace

@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.app.base import prose
-from core.app.base.prose import TextFile
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, guess_of
+from core.app.lesson import Lesson, Number, Prediction, Question, Reading, Truth, guess_of
 from core.app.server import routes
 from core.app.state import Run, reader
+from core.base import prose
+from core.base.prose import TextFile
 from core.components.lib.bytes import pack
 from core.components.lib.hand import HAND_CSS
 from core.components.lib.token_view import token_view

@@ -14,12 +14,12 @@ import streamlit as st
 import torch
 
 from core.analysis.arrays import to_numpy
-from core.app.base.markdown import code, escaped, unmarked
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth, cannot
-from core.app.frame.charts import screen_taken
-from core.app.frame.selection_controls import pick as pick_of_model
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth, cannot
+from core.app.lesson.selection_controls import pick as pick_of_model
+from core.app.parts.charts import screen_taken
 from core.app.state import Run, reader
 from core.app.state.run import select, selection
+from core.base.markdown import code, escaped, unmarked
 from core.components.residual_grid import residual_grid
 from core.cost import counting
 from core.figures.numbers import grouped, latex_number, latex_operand, percent, readable

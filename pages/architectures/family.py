@@ -1,7 +1,7 @@
 """The GPT family: which model came from which, when, and what each step added; a picked model's line is lit."""
 import pandas as pd
 
-from core.app.frame import Lesson, Question, Reading
+from core.app.lesson import Lesson, Question, Reading
 from core.app.state import reader
 from core.components.lib.token_view import token_view
 from core.cost import built_models

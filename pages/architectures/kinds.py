@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 
 from core.analysis import stream_and_heads
-from core.app.base.markdown import code
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth, cannot
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth, cannot
 from core.app.state import Run
+from core.base.markdown import code
 from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, percent, readable
 from core.model import attention

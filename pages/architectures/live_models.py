@@ -4,7 +4,7 @@ The reader's model from the library replaces the bundled one of its kind.
 """
 from core.app.compute import cache
 from core.app.compute.library import loading, names
-from core.app.frame import Lesson, Reading, cannot
+from core.app.lesson import Lesson, Reading, cannot
 from core.app.state import Run, model_choice
 
 FILLS_BLANKS, WRITES_ON, TRANSLATES, SAYS_ROWS = "blanks", cache.MAIN_MODEL, "translator", "restaurants"

@@ -2,7 +2,7 @@
 import pandas as pd
 import streamlit as st
 
-from core.app.frame import Lesson, Question, Reading, job_controls
+from core.app.lesson import Lesson, Question, Reading, job_controls
 from core.app.state import reader
 from core.figures.numbers import grouped, latex_number, latex_operand, readable
 from core.learning import modifications as measured

@@ -13,11 +13,11 @@ from torch import Tensor
 from core.analysis import stream_and_heads
 from core.analysis.arrays import to_numpy
 from core.analysis.norm_inputs import norm_input, norm_places
-from core.app.base.markdown import code, unmarked
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
-from core.app.frame.charts import screen_taken
-from core.app.frame.selection_controls import picked_norm
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth
+from core.app.lesson.selection_controls import picked_norm
+from core.app.parts.charts import screen_taken
 from core.app.state import Run, reader
+from core.base.markdown import code, unmarked
 from core.components.lib.token_view import token_view
 from core.components.residual_grid import residual_grid
 from core.figures.numbers import bracketed, latex_number, latex_operand, percent, readable, superscript

@@ -1,5 +1,5 @@
 """Architectures: one design among many, a live model of each kind, their parts, their cost, and models of record."""
-from core.app.frame import lesson, views
+from core.app.lesson import lesson, views
 from pages.architectures import activations, blank, cost, design, experts, hardware, kinds, norms, record, translate
 from pages.architectures.shared import SETTINGS
 

@@ -3,7 +3,7 @@ of their own lengths, and one attention head that reads the patches, alone or af
 """
 import pandas as pd
 
-from core.app.frame import Lesson, Question, Reading
+from core.app.lesson import Lesson, Question, Reading
 from core.components.lib.token_view import token_view
 from core.cost import sequence_work
 from core.figures.numbers import grouped

@@ -9,7 +9,8 @@ import streamlit as st
 import torch
 from torch import Tensor
 
-from core.app.frame import Lesson, charts, selection_controls, views
+from core.app.lesson import Lesson, selection_controls, views
+from core.app.parts import charts
 from core.app.state import reader
 from core.app.state.lesson_settings import Setting, Settings, view_setting
 from core.learning.modifications import VARIANTS

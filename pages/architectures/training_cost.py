@@ -3,7 +3,7 @@ published of four trainings.
 """
 import pandas as pd
 
-from core.app.frame import Lesson, Question, Reading
+from core.app.lesson import Lesson, Question, Reading
 from core.app.state import reader
 from core.components.lib.bytes import pack
 from core.components.lib.instrument import instrument

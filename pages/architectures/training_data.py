@@ -3,7 +3,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.app.frame import Lesson, Question, Reading
+from core.app.lesson import Lesson, Question, Reading
 from core.app.state import reader
 from core.cost import built_models
 from core.figures.numbers import grouped, latex_number, readable

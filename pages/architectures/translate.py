@@ -12,11 +12,11 @@ import pandas as pd
 import streamlit as st
 import torch
 
-from core.app.base.markdown import code
 from core.app.compute import cache
-from core.app.frame import Lesson, Place, Prediction, Question, Reading, Truth, guess_of
+from core.app.lesson import Lesson, Place, Prediction, Question, Reading, Truth, guess_of
 from core.app.state import Run
 from core.app.state.run import greedy
+from core.base.markdown import code
 from core.components.lib.token_view import token_view
 from core.figures.numbers import bracketed, latex_number, latex_operand, percent, plain_number, probability
 from core.model.block import KVCache

@@ -12,11 +12,11 @@ from core.analysis import stream_and_heads
 from core.analysis.arrays import to_numpy
 from core.analysis.attention_steps import Steps, head_steps, tempered_weights
 from core.analysis.embeddings import principal_axes
-from core.app.base.markdown import code
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
-from core.app.frame.selection_controls import pick
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth
+from core.app.lesson.selection_controls import pick
 from core.app.state import Run, reader
 from core.app.state.run import selection
+from core.base.markdown import code
 from core.components.lib.bytes import pack
 from core.components.lib.instrument import instrument
 from core.figures import residual_stream as figures

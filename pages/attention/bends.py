@@ -5,11 +5,11 @@ import streamlit as st
 
 from core.analysis.mixing import Mixed, can_be_mixed, mixed
 from core.analysis.stream_and_heads import looked_at
-from core.app.base.markdown import code, escaped
-from core.app.frame import Lesson, Question, Reading, cannot
-from core.app.frame.selection_controls import pick, short_list
+from core.app.lesson import Lesson, Question, Reading, cannot
+from core.app.lesson.selection_controls import pick, short_list
 from core.app.state import Run, reader
 from core.app.state.run import selection
+from core.base.markdown import code, escaped
 from core.figures import residual_stream as figures
 from core.figures.numbers import latex_number, latex_operand, percent
 from core.model.block import Block

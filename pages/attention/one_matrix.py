@@ -6,10 +6,10 @@ import torch
 from torch import Tensor
 
 from core.analysis import symmetries
-from core.app.base.markdown import code
-from core.app.frame import Lesson, Question, Reading
+from core.app.lesson import Lesson, Question, Reading
 from core.app.state import Run, reader
 from core.app.state.run import selection
+from core.base.markdown import code
 from core.figures import heads as figures
 from core.figures.heads import head_name
 from core.figures.numbers import grouped, latex_number, latex_operand, readable

@@ -6,10 +6,10 @@ import torch
 from torch import Tensor
 
 from core.analysis import stream_and_heads, symmetries
-from core.app.base.markdown import code
-from core.app.frame import Lesson, Question, Reading
+from core.app.lesson import Lesson, Question, Reading
 from core.app.state import Run, reader
 from core.app.state.run import selection
+from core.base.markdown import code
 from core.components.attention_view import attention_view
 from core.figures.heads import head_name
 from core.figures.numbers import bracketed, latex_number, latex_operand, percent, plain_number, readable

@@ -1,7 +1,7 @@
 """Attention, step by step: one head and one query with every number visible, what changes when a part is switched, and
 why it is built so.
 """
-from core.app.frame import lesson, views
+from core.app.lesson import lesson, views
 from pages.attention import averages, roles, scaling, steps, switches, three, worksheet
 from pages.attention.shared import SETTINGS
 

@@ -12,11 +12,11 @@ import torch
 from torch import Tensor
 
 from core.analysis import symmetries
-from core.app.base.markdown import code, escaped
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth, cannot
-from core.app.frame.selection_controls import pick
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth, cannot
+from core.app.lesson.selection_controls import pick
 from core.app.state import Run, reader
 from core.app.state.run import selection
+from core.base.markdown import code, escaped
 from core.components.lib.token_view import token_view
 from core.figures.heads import head_name
 from core.figures.numbers import latex_number, latex_operand, readable

@@ -9,11 +9,11 @@ import streamlit as st
 
 from core.analysis import score_scaling
 from core.analysis.score_scaling import D_KS, Estimate, Experiment, HeadScaling
-from core.app.base.markdown import escaped
 from core.app.compute import cache
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run, reader
 from core.app.state.run import selection
+from core.base.markdown import escaped
 from core.components.lib.token_view import token_view
 from core.figures.heads import head_name
 from core.figures.numbers import latex_number, latex_operand, percent, plain_number, readable

@@ -1,8 +1,9 @@
 """The lesson's settings, the picked block, and small controls that several views draw."""
 import functools
 
-from core.app.frame import Lesson, charts, selection_controls, views
-from core.app.frame.selection_controls import short_list
+from core.app.lesson import Lesson, selection_controls, views
+from core.app.lesson.selection_controls import short_list
+from core.app.parts import charts
 from core.app.state import Run
 from core.app.state.lesson_settings import Setting, Settings, view_setting
 from core.app.state.run import selection

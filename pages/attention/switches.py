@@ -13,13 +13,13 @@ from torch import Tensor
 from core.analysis import score_scaling, stream_and_heads
 from core.analysis.arrays import to_numpy
 from core.analysis.stream_and_heads import Effect
-from core.app.base.markdown import code, escaped
 from core.app.compute import cache
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
-from core.app.frame.selection_controls import pick
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth
+from core.app.lesson.selection_controls import pick
 from core.app.state import Run, reader
 from core.app.state.run import read as read_text
 from core.app.state.run import selection
+from core.base.markdown import code, escaped
 from core.components.attention_view import attention_view
 from core.figures import heads as figures
 from core.figures.heads import head_name, product_latex

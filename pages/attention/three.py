@@ -9,7 +9,7 @@ import pandas as pd
 import torch
 
 from core.analysis.attention_steps import Steps, simple_steps
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run, reader
 from core.components.lib.bytes import pack
 from core.components.lib.instrument import instrument

@@ -7,10 +7,10 @@ import streamlit as st
 import torch
 from torch import Tensor
 
-from core.app.base.markdown import code
 from core.app.compute import cache
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
+from core.app.lesson import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.state import Run, reader
+from core.base.markdown import code
 from core.components.lib.token_view import token_view
 from core.figures.numbers import bracketed, latex_number, latex_operand, probability
 from core.model import attention

@@ -1,11 +1,12 @@
 """Classes to teach: the plans of the course's text, and the reader's own, which is changed here."""
 import streamlit as st
 
-from core.app.base import addresses, catalogue, prose
-from core.app.frame import Lesson, class_plan, own_class
-from core.app.frame.class_plan import Plan
+from core.app.lesson import Lesson
 from core.app.state import reader
 from core.app.state.fragments import rerun
+from core.app.teaching import class_plan, own_class
+from core.app.teaching.class_plan import Plan
+from core.base import addresses, catalogue, prose
 from core.sheets import handout
 from pages.course.pictures import picture
 from pages.course.shared import OWN, SETTINGS

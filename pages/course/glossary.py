@@ -1,7 +1,7 @@
 """The glossary: every term by letter or by lesson, with a search in the browser and a link to the lesson that uses it.
 """
-from core.app.base import catalogue, prose, tables
-from core.app.frame import Lesson
+from core.app.lesson import Lesson
+from core.base import catalogue, prose, tables
 from pages.course.pictures import picture
 from pages.course.shared import SETTINGS
 

@@ -4,9 +4,10 @@ what to read.
 import itertools
 import re
 
-from core.app.base import catalogue, tables
-from core.app.base.markdown import unmarked
-from core.app.frame import Lesson, class_plan, views
+from core.app.lesson import Lesson, views
+from core.app.teaching import class_plan
+from core.base import catalogue, tables
+from core.base.markdown import unmarked
 from pages.course.pictures import picture
 from pages.course.shared import SETTINGS
 

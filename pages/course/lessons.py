@@ -1,7 +1,7 @@
 """The lessons in order, each with its duration and goals, what the reader predicted in it, and a mark if it is done."""
-from core.app.base import catalogue, prose
-from core.app.base.markdown import unmarked
-from core.app.frame import Lesson, prediction
+from core.app.lesson import Lesson, prediction
+from core.base import catalogue, prose
+from core.base.markdown import unmarked
 from pages.course.pictures import picture
 
 

@@ -1,7 +1,7 @@
 """The component of the page, which draws lessons, lectures, a class, the glossary or a printed sheet."""
 from collections.abc import Callable, Mapping
 
-from core.app.frame import Lesson, linked_page
+from core.app.lesson import Lesson, linked_page
 from core.app.state import address, reader
 from core.components.lib.token_view import token_view
 from pages.course.shared import SETTINGS

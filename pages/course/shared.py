@@ -1,7 +1,7 @@
 """The settings of the course page."""
-from core.app.base import catalogue
-from core.app.frame.class_plan import USUAL
 from core.app.state.lesson_settings import Setting, Settings
+from core.app.teaching.class_plan import USUAL
+from core.base import catalogue
 from core.sheets.exercises import MOST_SEED
 
 SHEETS = ("merges", "sampling", "chain", "positions", "counting")

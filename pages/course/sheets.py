@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from core.analysis import text_probability
-from core.app.frame import Lesson, views
+from core.app.lesson import Lesson, views
 from core.app.state import Run, prompts
 from core.app.state import run as runs
 from core.cost import counting

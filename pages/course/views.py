@@ -1,8 +1,8 @@
 """The page: its title, the control of the view, and the view. A link opens a lesson in the same session."""
 import streamlit as st
 
-from core.app.base import catalogue
-from core.app.frame import Lesson, linked_page, views
+from core.app.lesson import Lesson, linked_page, views
+from core.base import catalogue
 from pages.course import class_plan, glossary, lectures, lessons, sheets
 from pages.course.shared import SETTINGS
 

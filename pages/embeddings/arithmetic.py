@@ -6,10 +6,10 @@ import torch
 
 from core.analysis import embeddings
 from core.analysis.embeddings import Analogy, Projection
-from core.app.base.markdown import code
 from core.app.compute import growing_results
-from core.app.frame import Lesson, Prediction, Question, Reading, Truth, Word, guess_of
+from core.app.lesson import Lesson, Prediction, Question, Reading, Truth, Word, guess_of
 from core.app.state import Run, reader
+from core.base.markdown import code
 from core.figures.numbers import latex_number, readable
 from core.figures.positions import cosine_latex
 from pages.embeddings import charts as figures

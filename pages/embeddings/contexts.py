@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 
 from core.analysis import embeddings, stream_and_heads
-from core.app.base.markdown import code
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth, cannot
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth, cannot
 from core.app.state import Run
 from core.app.state.lesson_settings import list_key
+from core.base.markdown import code
 from core.figures.numbers import latex_number, readable
 from core.figures.positions import cosine_latex
 from core.figures.thinning import thinned

@@ -5,9 +5,9 @@ import pandas as pd
 import torch
 
 from core.analysis import embeddings
-from core.app.base.markdown import code
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth, guess_of
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth, guess_of
 from core.app.state import Run, reader
+from core.base.markdown import code
 from core.components import declare
 from core.components.lib.bytes import pack
 from core.components.lib.pattern import PATTERN_CSS

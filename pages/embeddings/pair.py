@@ -8,9 +8,9 @@ import streamlit as st
 import torch
 from torch import Tensor
 
-from core.app.base.markdown import code
-from core.app.frame import Lesson, Reading
+from core.app.lesson import Lesson, Reading
 from core.app.state import Run, reader
+from core.base.markdown import code
 from core.components import declare
 from core.components.lib.bytes import pack
 from core.components.lib.pattern import PATTERN_CSS

@@ -9,11 +9,12 @@ from torch import Tensor
 
 from core.analysis.embeddings import LARGE, MEASURES, ROWS, Projection, principal_axes
 from core.analysis.stream_and_heads import norms
-from core.app.base.markdown import escaped
 from core.app.compute import growing_results
-from core.app.frame import Lesson, charts, views
+from core.app.lesson import Lesson, views
+from core.app.parts import charts
 from core.app.state import Run
 from core.app.state.lesson_settings import Setting, Settings, view_setting
+from core.base.markdown import escaped
 from core.figures.numbers import readable
 from core.model.tokenizer import Tokenizer
 from pages.embeddings.charts import kind_of

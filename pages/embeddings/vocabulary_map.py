@@ -13,11 +13,11 @@ import torch
 
 from core.analysis import embeddings, tsne
 from core.analysis.attribution import rank_correlation
-from core.app.base.markdown import code
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth, cannot
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth, cannot
 from core.app.state import Run
+from core.base.markdown import code
 from core.components import declare
 from core.figures.numbers import latex_number, latex_operand, readable
 from pages.embeddings import charts as figures

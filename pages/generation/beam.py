@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import pandas as pd
 import torch
 
-from core.app.base.markdown import code
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run
+from core.base.markdown import code
 from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, latex_operand, plain_number, readable
 from core.model.config import ModelConfig

@@ -5,10 +5,10 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.app.base.markdown import code
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import reader
 from core.app.state.run import Run, room
+from core.base.markdown import code
 from core.cost.cache_cost import Cost, bytes_per_token, greedy_without_cache, measure, multiplications
 from core.figures.numbers import grouped, latex_number, latex_operand, readable
 from core.model.config import ModelConfig

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from core.app.base.markdown import code
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run, reader
+from core.base.markdown import code
 from core.components.lib.token_view import token_view
 from core.figures.numbers import bracketed, latex_number, latex_operand, percent, readable
 from core.language import futures as mathematics

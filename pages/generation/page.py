@@ -1,5 +1,5 @@
 """Generation: a text token by token, strategies, futures, beam search, and the savings of the KV cache."""
-from core.app.frame import lesson, views
+from core.app.lesson import lesson, views
 from pages.generation import beam, cache_view, futures, strategies, writing
 from pages.generation.shared import SETTINGS
 

@@ -8,7 +8,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.app.compute import cache
-from core.app.frame import Lesson, charts, selection_controls, views
+from core.app.lesson import Lesson, selection_controls, views
+from core.app.parts import charts
 from core.app.state import Run
 from core.app.state.lesson_settings import Setting, Settings, view_setting
 from core.figures.numbers import latex_operand

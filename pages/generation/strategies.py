@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.app.base.markdown import code
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run, reader
+from core.base.markdown import code
 from core.components.lib.token_view import token_view
 from core.evaluation.samples import distinct_share
 from core.figures.numbers import latex_number, latex_operand, plain_number, readable

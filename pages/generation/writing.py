@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import pandas as pd
 import streamlit as st
 
-from core.app.base.markdown import code
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run, address, dice, reader
 from core.app.state.dice import Dice
+from core.base.markdown import code
 from core.components.lib.token_view import PLAYER_CSS, token_view
 from core.components.sampling_panel import PanelSettings
 from core.figures.numbers import latex_number, latex_operand, percent, plain_number, readable

@@ -5,9 +5,9 @@ import torch
 
 from core.analysis import stream_and_heads
 from core.analysis.attention_steps import Steps, head_steps, is_scaled
-from core.app.base.markdown import code
-from core.app.frame import Lesson, Question, Reading
+from core.app.lesson import Lesson, Question, Reading
 from core.app.state import Run
+from core.base.markdown import code
 from core.figures import heads as figures
 from core.figures.heads import head_name, product_latex, scaled_latex
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability, readable

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from core.app.frame import Lesson, Prediction, Reading, views
-from core.app.frame.guard import fragment
-from core.app.frame.prediction import guess_of
-from core.app.frame.selection_controls import short_list
+from core.app.lesson import Lesson, Prediction, Reading, views
+from core.app.lesson.prediction import guess_of
+from core.app.lesson.selection_controls import short_list
+from core.app.parts.guard import fragment
 from core.app.server import routes
 from core.app.state import Run, address, reader
 from core.app.state.lesson_settings import list_key

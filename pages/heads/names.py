@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import streamlit as st
 
-from core.app.frame import Lesson
+from core.app.lesson import Lesson
 from core.app.state import Run
 from core.figures.heads import ROLES, head_name, roles
 from core.figures.numbers import probability

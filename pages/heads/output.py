@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from core.app.frame import Lesson
+from core.app.lesson import Lesson
 from core.app.state import Run, reader
 from core.components import declare
 from core.components.lib.bytes import pack

@@ -4,9 +4,9 @@ next token, the same head on the other text, and where a share of the rollout co
 import torch
 
 from core.analysis import stream_and_heads
-from core.app.base.markdown import code
-from core.app.frame import Lesson
+from core.app.lesson import Lesson
 from core.app.state import Run
+from core.base.markdown import code
 from core.figures.numbers import latex_number, latex_operand
 from pages.heads import panels, shapes
 from pages.heads.shared import Pair, change_now, measures_of, patterns_of, reached, read, rollout_of

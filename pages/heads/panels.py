@@ -10,13 +10,14 @@ import streamlit as st
 import torch
 
 from core.analysis import stream_and_heads
-from core.app.base.markdown import code
-from core.app.frame import Lesson, charts
-from core.app.frame.prediction import guess_of
+from core.app.lesson import Lesson
+from core.app.lesson.prediction import guess_of
+from core.app.parts import charts
 from core.app.server import routes
 from core.app.state import Run, reader
 from core.app.state.fragments import rerun
 from core.app.state.run import telling
+from core.base.markdown import code
 from core.components.attention_view import attention_view
 from core.figures import heads as figures
 from core.figures.numbers import percent, readable

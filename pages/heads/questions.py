@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from core.app.frame import Lesson, Options, Place, Prediction, Truth
+from core.app.lesson import Lesson, Options, Place, Prediction, Truth
 from core.app.state import Run
 from core.figures.heads import LEAST_SHARE, ROLES, head_name, roles, shares_of_sum
 from core.figures.numbers import percent

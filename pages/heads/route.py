@@ -1,6 +1,6 @@
 """The wall for a hand that moves: its bytes for a question that names a model, its tokens and a change of heads."""
-from core.app.base import prose
 from core.app.state import run
+from core.base import prose
 from core.components.attention_view import payload
 from core.components.heads_wall import wall_answer
 from pages.heads.shared import MEASURES, Change, patterns_of, reached

@@ -1,7 +1,7 @@
 """The shapes of multi-head attention, from X to what attention writes: today's model, or the first transformer."""
 from dataclasses import dataclass
 
-from core.app.frame import Lesson
+from core.app.lesson import Lesson
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.model.config import ModelConfig

@@ -12,13 +12,13 @@ import streamlit as st
 import torch
 
 from core.analysis import stream_and_heads
-from core.app.base.prose import TextFile
 from core.app.compute import cache
-from core.app.frame import Lesson
+from core.app.lesson import Lesson
 from core.app.state import Run, address, fragments, reader
 from core.app.state.fragments import rerun, rerun_in_turn
 from core.app.state.lesson_settings import Setting, Settings, view_setting
 from core.app.state.run import selection, telling
+from core.base.prose import TextFile
 from core.figures.heads import head_name, roles
 from core.figures.numbers import probability, readable
 from core.model.intervention import NOTHING, HeadEdit, Intervention

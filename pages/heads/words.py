@@ -1,8 +1,8 @@
 """What is written on the wall's tiles: the role of each head, its measures, and a mark where the reader changed it."""
 import numpy as np
 
-from core.app.base.prose import TextFile
 from core.app.state import Run
+from core.base.prose import TextFile
 from core.components.heads_wall import HeadMap
 from core.figures import heads as figures
 from pages.heads.shared import Change, Patterns, measured

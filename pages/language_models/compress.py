@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from core.analysis import text_probability
-from core.app.base.markdown import code
 from core.app.compute import growing_results
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run, prompts
+from core.base.markdown import code
 from core.components.lib.token_view import token_view
 from core.figures.numbers import grouped, latex_number, latex_operand, percent, plain_number
 from core.language import arithmetic_coding, compression

@@ -5,9 +5,9 @@ import numpy as np
 import streamlit as st
 
 from core.analysis import text_probability
-from core.app.base.markdown import code
-from core.app.frame import Lesson, Place, Prediction, Question, Reading, Truth, guess_of
+from core.app.lesson import Lesson, Place, Prediction, Question, Reading, Truth, guess_of
 from core.app.state import Run, reader
+from core.base.markdown import code
 from core.figures.numbers import latex_number, latex_operand, plain_number
 from pages.language_models import charts as figures
 from pages.language_models.shared import (

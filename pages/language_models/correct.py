@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from core.analysis import text_probability
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run, reader
 from core.figures.numbers import grouped, latex_number, percent, plain_number
 from pages.language_models import charts as figures

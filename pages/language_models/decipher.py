@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.app.base.markdown import code
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import reader
 from core.app.state.run import LARGE, Run
+from core.base.markdown import code
 from core.components.lib.token_view import PLAYER_CSS, token_view
 from core.figures.numbers import latex_number, plain_number
 from core.language import cipher, shannon

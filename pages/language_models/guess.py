@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.app.base.markdown import code
 from core.app.compute import growing_results
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth, cannot
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth, cannot
 from core.app.state import Run, prompts
 from core.app.state.fragments import redraw
+from core.base.markdown import code
 from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, plain_number, probability
 from core.language import shannon

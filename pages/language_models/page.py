@@ -1,5 +1,5 @@
 """Language models: the probability of a text, and what can be done with it."""
-from core.app.frame import lesson, views
+from core.app.lesson import lesson, views
 from pages.language_models import compress, continuations, correct, decipher, guess, sentences, table, tasks, toy
 from pages.language_models.shared import SETTINGS
 

@@ -4,9 +4,9 @@ import pandas as pd
 import streamlit as st
 
 from core.analysis import text_probability
-from core.app.base.markdown import code
-from core.app.frame import Lesson, Place, Prediction, Question, Reading, Truth
+from core.app.lesson import Lesson, Place, Prediction, Question, Reading, Truth
 from core.app.state import Run, reader
+from core.base.markdown import code
 from core.figures.numbers import latex_number, percent, plain_number
 from pages.language_models import charts as figures
 from pages.language_models.shared import (

@@ -8,12 +8,13 @@ import numpy as np
 import pandas as pd
 
 from core.analysis import text_probability
-from core.app.base.markdown import code
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
-from core.app.frame import Lesson, charts, views
+from core.app.lesson import Lesson, views
+from core.app.parts import charts
 from core.app.state import Run, prompts, reader
 from core.app.state.lesson_settings import Setting, Settings, view_setting
+from core.base.markdown import code
 from core.figures.numbers import GREATEST, bracketed, latex_number, latex_operand, plain_number, readable, written
 
 PREFIX = "language_models_"

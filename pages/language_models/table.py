@@ -4,9 +4,9 @@ import math
 
 import pandas as pd
 
-from core.app.base.markdown import escaped
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run
+from core.base.markdown import escaped
 from core.components.lib.token_view import token_view
 from core.cost import counting
 from core.figures.numbers import grouped, latex_number, readable

@@ -1,5 +1,5 @@
 """The picture of several views: texts token by token, with a bar of its bits above each token."""
-from core.app.frame import Lesson
+from core.app.lesson import Lesson
 from core.app.state import reader
 from core.components.lib.token_view import token_view
 from pages.language_models.shared import PREFIX, keep, read

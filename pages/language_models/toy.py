@@ -5,9 +5,9 @@ import math
 import pandas as pd
 import streamlit as st
 
-from core.app.base.markdown import code, unmarked
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
+from core.app.lesson import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.state import Run, reader
+from core.base.markdown import code, unmarked
 from core.components.lib.token_view import token_view
 from core.components.sampling_panel import seeded_uniforms
 from core.figures.numbers import latex_number, latex_operand, plain_number, readable

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from core.app.frame import Lesson
+from core.app.lesson import Lesson
 from core.app.state import Run
 from core.evaluation import teaching_tasks as evaluation
 from core.figures.numbers import bracketed, latex_number, latex_operand, percent

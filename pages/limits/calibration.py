@@ -10,12 +10,12 @@ import pandas as pd
 import streamlit as st
 
 from core.analysis.statistics import Calibration, calibrate, chance_errors
-from core.app.base import prose
 from core.app.compute import cache, growing_results
 from core.app.compute.growing_results import Part
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
-from core.app.frame.charts import look
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth
+from core.app.parts.charts import look
 from core.app.state import Run, reader
+from core.base import prose
 from core.evaluation import losses
 from core.figures.numbers import latex_number, latex_operand, percent, plain_number, readable
 from core.training import corpus, teaching_text

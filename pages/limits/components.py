@@ -9,10 +9,10 @@ import streamlit as st
 import torch
 
 from core.analysis import attribution
-from core.app.base.markdown import code
 from core.app.compute import growing_results
-from core.app.frame import Lesson, Question, Reading
+from core.app.lesson import Lesson, Question, Reading
 from core.app.state import Run, reader
+from core.base.markdown import code
 from core.components.lib.token_view import token_view
 from core.figures.numbers import bracketed, latex_number, latex_operand, percent, readable
 from pages.limits.shared import PREFIX, keep, read

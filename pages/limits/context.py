@@ -11,11 +11,11 @@ import streamlit as st
 from core.analysis import context
 from core.analysis.attribution import rank_correlation
 from core.analysis.context import Exchange
-from core.app.base.markdown import code
 from core.app.compute import growing_results
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth, cannot
-from core.app.frame.charts import look
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth, cannot
+from core.app.parts.charts import look
 from core.app.state import Run
+from core.base.markdown import code
 from core.figures.numbers import grouped, latex_number, latex_operand, readable
 from pages.limits import charts as figures
 from pages.limits import probe

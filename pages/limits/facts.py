@@ -10,11 +10,11 @@ import pandas as pd
 import streamlit as st
 
 from core.analysis.statistics import mann_whitney
-from core.app.base.markdown import code, unmarked
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run, reader
+from core.base.markdown import code, unmarked
 from core.components.lib.token_view import token_view
 from core.evaluation import confidence
 from core.evaluation.confidence import Claim

@@ -15,11 +15,11 @@ from core.analysis import attribution
 from core.analysis.attribution import rank_correlation
 from core.analysis.stream_and_heads import rollout
 from core.analysis.text_probability import next_log_probs
-from core.app.base.markdown import code
 from core.app.compute import growing_results
-from core.app.frame import Lesson, Place, Prediction, Question, Reading, Truth
-from core.app.frame.prediction import guess_of
+from core.app.lesson import Lesson, Place, Prediction, Question, Reading, Truth
+from core.app.lesson.prediction import guess_of
 from core.app.state import Run, reader
+from core.base.markdown import code
 from core.components.lib.token_view import token_view
 from core.figures.numbers import bracketed, latex_number, latex_operand, percent, plain_number, readable
 from core.model.transformer import Transformer

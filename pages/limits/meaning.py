@@ -12,12 +12,12 @@ import pandas as pd
 import streamlit as st
 
 from core.analysis.statistics import Z_95, Proportion
-from core.app.base.markdown import code
 from core.app.compute import cache, growing_results
 from core.app.compute.growing_results import Part
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
-from core.app.frame.charts import look
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth
+from core.app.parts.charts import look
 from core.app.state import Run, address, reader
+from core.base.markdown import code
 from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, latex_operand, percent, plain_number, readable
 from core.language import word_order

@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.app.base.markdown import code
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
-from core.app.frame.charts import look
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth
+from core.app.parts.charts import look
 from core.app.state import Run, reader
+from core.base.markdown import code
 from core.components.lib.token_view import token_view
 from core.evaluation import corpus_size
 from core.evaluation.memorisation import Recitation, recitations

@@ -1,7 +1,7 @@
 """Limits: what the model makes up, what it remembers, how far its certainty can be believed; what each input counts
 for, what one changed word does, and how much of a model its structure says.
 """
-from core.app.frame import lesson, views
+from core.app.lesson import lesson, views
 from pages.limits import calibration, context, facts, inputs, meaning, memory, structure, words
 from pages.limits.shared import SETTINGS
 

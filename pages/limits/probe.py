@@ -6,8 +6,8 @@ import math
 import pandas as pd
 import streamlit as st
 
-from core.app.frame import Lesson, Question, Reading
-from core.app.frame.charts import look
+from core.app.lesson import Lesson, Question, Reading
+from core.app.parts.charts import look
 from core.app.state import Run
 from core.figures.numbers import grouped, latex_number, latex_operand, percent, readable
 from core.learning import probe

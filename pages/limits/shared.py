@@ -5,12 +5,13 @@ from collections.abc import Iterator
 import streamlit as st
 
 from core.analysis.boolean_functions import FAMILIES
-from core.app.base.markdown import escaped
 from core.app.compute import cache
 from core.app.compute.library import names
-from core.app.frame import Lesson, charts, samples, selection_controls, views
+from core.app.lesson import Lesson, samples, selection_controls, views
+from core.app.parts import charts
 from core.app.state import Run
 from core.app.state.lesson_settings import Setting, Settings, view_setting
+from core.base.markdown import escaped
 from core.language import contrasts, word_order
 from core.learning.probe import DISTANCES
 from core.training.language_modelling import LanguageModelling, Mixture, Task

@@ -10,9 +10,9 @@ import streamlit as st
 from core.analysis import boolean_functions
 from core.analysis.boolean_functions import Family, Reached, reached, zeta
 from core.app.compute import growing_results
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
-from core.app.frame.charts import look
-from core.app.frame.views import choice as choose
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth
+from core.app.lesson.views import choice as choose
+from core.app.parts.charts import look
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.cost import counting

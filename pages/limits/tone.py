@@ -6,13 +6,13 @@ import pandas as pd
 import streamlit as st
 
 from core.analysis.statistics import Z_95, Proportion
-from core.app.base.markdown import escaped
 from core.app.classroom.rude import is_fit
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
-from core.app.frame import Lesson, Question, Reading
-from core.app.frame.charts import look
+from core.app.lesson import Lesson, Question, Reading
+from core.app.parts.charts import look
 from core.app.state import Run, reader
+from core.base.markdown import escaped
 from core.figures.numbers import latex_number, latex_operand, percent, readable
 from core.language import tone
 from core.language.tone import TONES, Continuation

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.app.base.markdown import code
 from core.app.compute import growing_results
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth, word_exchange
-from core.app.frame.charts import look
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth, word_exchange
+from core.app.parts.charts import look
 from core.app.state import Run, prompts, reader
+from core.base.markdown import code
 from core.figures.numbers import bracketed, latex_number, latex_operand, percent, plain_number, readable
 from core.language import contrasts
 from core.language.contrasts import Contrast, Spread, fitted

@@ -1,10 +1,10 @@
 """The map: the model as a drawing, from text to the next token, and every view of every lesson at the part that it
 opens.
 """
-from core.app.base import catalogue, prose, tables
-from core.app.base.markdown import unmarked
-from core.app.frame import Lesson, linked_page
+from core.app.lesson import Lesson, linked_page
 from core.app.state import address
+from core.base import catalogue, prose, tables
+from core.base.markdown import unmarked
 from core.components.lib.token_view import token_view
 
 # the parts of the drawing, and the lessons that open each: the first one stands open when the part is pointed at

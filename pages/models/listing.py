@@ -9,14 +9,14 @@ from pathlib import Path
 
 import streamlit as st
 
-from core.app.base import catalogue, devices, tables
-from core.app.base.markdown import escaped, without_paths
+from core.app.bar import model_offer, prompt_bar
 from core.app.compute import cache
 from core.app.compute.library import disk, loading, names, shelf
 from core.app.compute.library.loading import readable_bytes, words
-from core.app.frame import model_offer, prompt_bar
-from core.app.frame.guard import guard
+from core.app.parts.guard import guard
 from core.app.state import model_choice, reader
+from core.base import catalogue, devices, tables
+from core.base.markdown import escaped, without_paths
 from core.cost.counting import n_parameters
 from core.huggingface import PretrainedError, is_here, is_offline, save_pretrained
 from core.huggingface.families import TITLES

@@ -7,10 +7,10 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core.app.base.markdown import code, escaped
-from core.app.frame import Lesson, Question, Reading
-from core.app.frame.code_and_data import as_csv
+from core.app.lesson import Lesson, Question, Reading
+from core.app.lesson.code_and_data import as_csv
 from core.app.state import Run, reader
+from core.base.markdown import code, escaped
 from core.components.sampling_panel import PanelSettings, seeded_uniforms
 from core.figures.numbers import bracketed, grouped, latex_number, latex_operand, percent, plain_number, probability
 from core.model import sampling

@@ -5,12 +5,12 @@ from itertools import pairwise
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core.app.base.markdown import code
 from core.app.compute import cache
-from core.app.frame import Lesson, Options, Prediction, Reading, Truth
-from core.app.frame.named_token import look_up
-from core.app.frame.prediction import guess_of
+from core.app.lesson import Lesson, Options, Prediction, Reading, Truth
+from core.app.lesson.prediction import guess_of
+from core.app.parts.named_token import look_up
 from core.app.state import Run, reader
+from core.base.markdown import code
 from core.components.sampling_panel import Context, message, sampling_panel
 from core.figures.numbers import grouped, percent
 from core.model.sampling import SamplingConfig, truncate

@@ -3,10 +3,10 @@ from dataclasses import replace
 
 import streamlit as st
 
-from core.app.base import prose
-from core.app.base.markdown import escaped
 from core.app.state import dice, notices, reader
 from core.app.state.lesson_settings import Setting, Settings
+from core.base import prose
+from core.base.markdown import escaped
 from core.components.sampling_panel import PanelSettings
 
 CONTEXTS = ("flat", "peaked")

@@ -9,10 +9,10 @@ import torch
 from streamlit.delta_generator import DeltaGenerator
 
 from core.analysis import stream_and_heads
-from core.app.base.markdown import code, escaped
 from core.app.compute import cache
-from core.app.frame import Lesson, Question, Reading
+from core.app.lesson import Lesson, Question, Reading
 from core.app.state import Run
+from core.base.markdown import code, escaped
 from core.cost import counting
 from core.figures.numbers import (
     bracketed,

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from core.app.base import catalogue
-from core.app.frame import Lesson, Options, Prediction, Reading, Truth
-from core.app.frame.selection_controls import shared_seed
+from core.app.lesson import Lesson, Options, Prediction, Reading, Truth
+from core.app.lesson.selection_controls import shared_seed
 from core.app.state import Run, address, dice, reader
 from core.app.state.fragments import redraw
+from core.base import catalogue
 from core.components import declare
 from core.components.lib.bytes import pack
 from core.figures.numbers import percent, readable

@@ -3,7 +3,7 @@ import math
 
 import numpy as np
 
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run
 from core.app.state.lesson_settings import Setting
 from core.figures import positions as figures

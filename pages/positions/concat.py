@@ -3,7 +3,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run, reader
 from core.app.state.lesson_settings import Setting
 from core.figures import positions as figures

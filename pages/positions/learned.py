@@ -4,11 +4,11 @@ import zlib
 
 import numpy as np
 
-from core.app.base.markdown import code
 from core.app.compute import growing_results
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth, cannot
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth, cannot
 from core.app.state import Run, reader
 from core.app.state.lesson_settings import Setting
+from core.base.markdown import code
 from core.figures import positions as figures
 from core.figures.numbers import bracketed, latex_number, plain_number, readable
 from core.model import positional

@@ -6,7 +6,8 @@ import math
 import pandas as pd
 import streamlit as st
 
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth, cannot, charts, views
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth, cannot, views
+from core.app.parts import charts
 from core.app.state import Run, reader
 from core.app.state.lesson_settings import Setting, Settings
 from core.evaluation import lengths

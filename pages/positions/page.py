@@ -1,5 +1,5 @@
 """Positions: how a model without order learns of order."""
-from core.app.frame import lesson, views
+from core.app.lesson import lesson, views
 from pages.positions import beyond, biases, concat, learned, measured, rotary, symmetry, waves
 from pages.positions.shared import SETTINGS
 

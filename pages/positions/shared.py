@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from core.app.frame import Lesson
+from core.app.lesson import Lesson
 from core.app.state import lesson_settings, reader
 from core.app.state.lesson_settings import Setting, Settings, view_setting
 from core.components.lib.bytes import pack

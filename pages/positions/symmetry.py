@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
-from core.app.frame.selection_controls import seed_field
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth
+from core.app.lesson.selection_controls import seed_field
 from core.app.state import Run, lesson_settings, prompts
 from core.app.state.lesson_settings import Setting
 from core.figures.numbers import latex_number, readable

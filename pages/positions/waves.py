@@ -1,7 +1,7 @@
 """Waves: sinusoidal positions under sliders."""
 import numpy as np
 
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run
 from core.app.state.lesson_settings import Setting
 from core.figures import positions as figures

@@ -8,7 +8,7 @@ from bisect import bisect
 import numpy as np
 import streamlit as st
 
-from core.app.frame import Lesson, Prediction, Question, Reading, Truth, job_controls
+from core.app.lesson import Lesson, Prediction, Question, Reading, Truth, job_controls
 from core.app.state import Run, reader
 from core.figures import lines as figures
 from core.figures.numbers import latex_number, latex_operand, percent, readable

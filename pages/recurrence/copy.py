@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth, job_controls
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth, job_controls
 from core.app.state import Run, reader
 from core.figures import lines as figures
 from core.figures.lines import Axis

@@ -4,11 +4,11 @@ one unit at one token; both have the same weights.
 import pandas as pd
 import streamlit as st
 
-from core.app.base.markdown import code
 from core.app.compute import cache
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
-from core.app.frame.selection_controls import pick, short_list
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth
+from core.app.lesson.selection_controls import pick, short_list
 from core.app.state import Run, reader
+from core.base.markdown import code
 from core.components.lib.token_view import token_view
 from core.figures.numbers import bracketed, grouped, latex_number, latex_operand, readable
 from core.learning import gate_merging

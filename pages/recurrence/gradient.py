@@ -8,7 +8,7 @@ import streamlit as st
 import torch
 
 from core.app.compute import cache
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run
 from core.figures.lines import Axis
 from core.figures.numbers import bracketed, latex_number, latex_operand, readable

@@ -1,5 +1,5 @@
 """From recurrence to attention: why the transformer has no loop over its tokens."""
-from core.app.frame import lesson, views
+from core.app.lesson import lesson, views
 from pages.recurrence import bottleneck, copy, gates, gradient, serial, unrolled
 from pages.recurrence.shared import SETTINGS
 

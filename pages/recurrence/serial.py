@@ -6,7 +6,7 @@ from bisect import bisect
 import pandas as pd
 import streamlit as st
 
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth, job_controls
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth, job_controls
 from core.app.state import Run
 from core.cost import sequence_work
 from core.figures.lines import Axis

@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable, Mapping
 import pandas as pd
 import streamlit as st
 
-from core.app.frame import Lesson, charts, selection_controls, views
+from core.app.lesson import Lesson, selection_controls, views
+from core.app.parts import charts
 from core.app.state import reader
 from core.app.state.lesson_settings import Setting, Settings, view_setting
 from core.figures import lines as figures

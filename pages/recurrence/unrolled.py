@@ -10,10 +10,10 @@ import streamlit as st
 import torch
 from torch import Tensor
 
-from core.app.base.markdown import code
 from core.app.compute import cache
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run, prompts, reader
+from core.base.markdown import code
 from core.components import declare
 from core.components.lib.bytes import pack
 from core.components.lib.pattern import PATTERN_CSS

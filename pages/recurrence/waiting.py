@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from core.app.frame import Lesson, Question, Reading
+from core.app.lesson import Lesson, Question, Reading
 from core.app.state import Run
 from core.components.lib.token_view import PLAYER_CSS, token_view
 from core.figures.numbers import latex_number, latex_operand

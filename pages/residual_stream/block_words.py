@@ -1,6 +1,6 @@
 """How the wiring of a block is written: its formula, the names of its rows, and what the pointer says of each."""
 from core.analysis import one_block
-from core.app.frame import Lesson
+from core.app.lesson import Lesson
 from core.figures.numbers import percent, readable
 from core.model.activation import GATE_CURVES
 from core.model.config import ModelConfig

@@ -9,11 +9,11 @@ import torch
 
 from core.analysis import contributions
 from core.analysis.contributions import Contributions, Part
-from core.app.base.markdown import code
 from core.app.compute import growing_results
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
-from core.app.frame.selection_controls import pick
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth
+from core.app.lesson.selection_controls import pick
 from core.app.state import Run, reader
+from core.base.markdown import code
 from core.figures import residual_stream as figures
 from core.figures.numbers import bracketed, latex_number, percent, plain_number, readable
 from core.figures.thinning import largest

@@ -7,10 +7,10 @@ import torch
 
 from core.analysis import contributions
 from core.analysis.arrays import to_numpy
-from core.app.base.markdown import code
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth, cannot
-from core.app.frame.selection_controls import pick
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth, cannot
+from core.app.lesson.selection_controls import pick
 from core.app.state import Run, reader
+from core.base.markdown import code
 from core.components.lib.token_view import token_view
 from core.figures.numbers import bracketed, grouped, latex_number, latex_operand, readable
 from core.model.activation import CURVES, GATE_CURVES, activate

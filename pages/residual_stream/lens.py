@@ -10,11 +10,11 @@ import torch
 from core.analysis import contributions
 from core.analysis.arrays import to_numpy
 from core.analysis.contributions import LensReading
-from core.app.base.markdown import code, unmarked
 from core.app.compute import growing_results
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
-from core.app.frame.charts import screen_taken
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth
+from core.app.parts.charts import screen_taken
 from core.app.state import Run, reader
+from core.base.markdown import code, unmarked
 from core.components import declare
 from core.components.lib.bytes import pack
 from core.components.lib.hand import HAND_CSS, HAND_HTML

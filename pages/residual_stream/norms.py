@@ -9,11 +9,11 @@ from torch import Tensor
 
 from core.analysis import stream_and_heads
 from core.analysis.arrays import to_numpy
-from core.app.base.markdown import code, unmarked
-from core.app.frame import Lesson, Place, Prediction, Question, Reading, Truth
-from core.app.frame.charts import screen_taken
-from core.app.frame.prediction import guess_of
+from core.app.lesson import Lesson, Place, Prediction, Question, Reading, Truth
+from core.app.lesson.prediction import guess_of
+from core.app.parts.charts import screen_taken
 from core.app.state import Run, reader
+from core.base.markdown import code, unmarked
 from core.components import declare
 from core.components.lib.bytes import pack
 from core.components.residual_grid import GRID_CSS, GRID_HTML, grid_data, mount, residual_grid

@@ -13,12 +13,12 @@ from torch import Tensor
 from core.analysis import one_block
 from core.analysis.arrays import to_numpy
 from core.analysis.stream_and_heads import looked_at
-from core.app.base.markdown import code
 from core.app.compute import cache
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
-from core.app.frame.selection_controls import pick, short_list
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth
+from core.app.lesson.selection_controls import pick, short_list
 from core.app.state import Run, reader
 from core.app.state.run import bounds_of, decoded
+from core.base.markdown import code
 from core.components.lib.token_view import token_view
 from core.figures.numbers import grouped, latex_number, readable
 from core.model.block import Block

@@ -1,5 +1,5 @@
 """Residual stream: every token's vector passes the blocks, and each part adds to it."""
-from core.app.frame import lesson, views
+from core.app.lesson import lesson, views
 from pages.residual_stream import (
     contributions,
     feed_forward,

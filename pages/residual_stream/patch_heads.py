@@ -5,9 +5,9 @@ import pandas as pd
 from core.analysis import patching
 from core.analysis.arrays import to_numpy
 from core.analysis.patching import Patching
-from core.app.base.markdown import code
-from core.app.frame import Lesson, Options, Prediction, Question, Truth
+from core.app.lesson import Lesson, Options, Prediction, Question, Truth
 from core.app.state import reader
+from core.base.markdown import code
 from core.figures.numbers import percent
 from pages.residual_stream.patch_pair import Pair, measured_whole, question_of, share_text
 from pages.residual_stream.shared import keep, read

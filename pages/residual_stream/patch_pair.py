@@ -6,10 +6,10 @@ import numpy as np
 
 from core.analysis import patching
 from core.analysis.patching import Patching
-from core.app.base.markdown import code
 from core.app.compute import growing_results
-from core.app.frame import Lesson, Question, word_exchange
+from core.app.lesson import Lesson, Question, word_exchange
 from core.app.state import Run, prompts
+from core.base.markdown import code
 from core.figures.numbers import percent, written
 from core.language import contrasts
 from core.language.contrasts import Exchange

@@ -10,10 +10,10 @@ import streamlit as st
 
 from core.analysis.arrays import to_numpy
 from core.analysis.patching import Patching
-from core.app.base.markdown import code, unmarked
-from core.app.frame import Lesson, Prediction, Reading, cannot, word_exchange
-from core.app.frame.charts import screen_taken
+from core.app.lesson import Lesson, Prediction, Reading, cannot, word_exchange
+from core.app.parts.charts import screen_taken
 from core.app.state import Run, prompts, reader
+from core.base.markdown import code, unmarked
 from core.components.residual_grid import residual_grid
 from core.figures import residual_stream as figures
 from core.figures.numbers import bracketed, latex_number, latex_operand

@@ -12,7 +12,7 @@ import torch
 from core.analysis import stream_and_heads
 from core.analysis.arrays import to_numpy
 from core.app.compute import cache
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth, job_controls
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth, job_controls
 from core.app.state import Run, reader
 from core.figures.numbers import latex_number, readable
 from core.learning import placement as measured

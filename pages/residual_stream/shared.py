@@ -1,7 +1,8 @@
 """The lesson's settings, and the small pieces that its views share."""
 import functools
 
-from core.app.frame import Lesson, charts, selection_controls, views
+from core.app.lesson import Lesson, selection_controls, views
+from core.app.parts import charts
 from core.app.state import Run, reader
 from core.app.state.lesson_settings import Setting, Settings, view_setting
 

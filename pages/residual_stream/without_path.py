@@ -7,10 +7,10 @@ from torch import Tensor
 from core.analysis import stream_and_heads
 from core.analysis.arrays import to_numpy
 from core.analysis.stream_and_heads import Effect
-from core.app.base.markdown import code
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
-from core.app.frame.selection_controls import pick
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth
+from core.app.lesson.selection_controls import pick
 from core.app.state import Run, reader
+from core.base.markdown import code
 from core.figures import residual_stream as figures
 from core.figures.numbers import latex_number, percent, readable
 from core.model.intervention import Intervention

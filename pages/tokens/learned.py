@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.app.base.markdown import code
 from core.app.compute import cache
-from core.app.frame import Lesson, Options, Prediction, Reading, Truth
+from core.app.lesson import Lesson, Options, Prediction, Reading, Truth
 from core.app.state import Run
+from core.base.markdown import code
 from core.components.lib.token_view import token_view
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability
 from core.language import segmentation

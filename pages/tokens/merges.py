@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from core.app.base.markdown import code
 from core.app.compute import cache
-from core.app.frame import Lesson, Options, Prediction, Reading, Truth, cannot
+from core.app.lesson import Lesson, Options, Prediction, Reading, Truth, cannot
 from core.app.state import Run, prompts, reader
+from core.base.markdown import code
 from core.components.lib.token_view import PLAYER_CSS, token_view
 from core.figures.numbers import latex_number
 from core.language import segmentation

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from core.app.base.markdown import code, escaped
-from core.app.frame import Lesson, Options, Prediction, Reading, Truth
+from core.app.lesson import Lesson, Options, Prediction, Reading, Truth
 from core.app.state import Run, prompts
+from core.base.markdown import code, escaped
 from core.components.lib.token_view import token_view
 from core.figures.numbers import grouped, latex_number, plain_number
 from core.language import segmentation

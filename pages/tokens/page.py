@@ -1,5 +1,5 @@
 """Tokens: from a text to a row of numbers."""
-from core.app.frame import lesson, views
+from core.app.lesson import lesson, views
 from pages.tokens import bpe, learned, merges, methods, pruning, vocabulary
 from pages.tokens.shared import SETTINGS
 

@@ -1,10 +1,10 @@
 """The lesson's settings, its question, and functions that several views share."""
 import streamlit as st
 
-from core.app.base.markdown import code, escaped
-from core.app.frame import Lesson, Question
+from core.app.lesson import Lesson, Question
 from core.app.state import Run
 from core.app.state.lesson_settings import Setting, Settings, view_setting
+from core.base.markdown import code, escaped
 from core.model import checkpoints
 from core.model.tokenizer import Tokenizer, visible_form
 

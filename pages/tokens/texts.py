@@ -2,7 +2,7 @@
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core.app.frame import Lesson
+from core.app.lesson import Lesson
 from core.app.state import Run, prompts, reader
 from pages.tokens.shared import SETTINGS, attached, read
 

@@ -5,10 +5,10 @@ from collections import Counter
 import pandas as pd
 import streamlit as st
 
-from core.app.base.markdown import code
 from core.app.compute import cache
-from core.app.frame import Lesson, Place, Prediction, Reading, Truth, guess_of
+from core.app.lesson import Lesson, Place, Prediction, Reading, Truth, guess_of
 from core.app.state import Run, reader
+from core.base.markdown import code
 from core.components.lib.token_view import token_view
 from core.figures.numbers import plain_number, readable
 from core.language import segmentation

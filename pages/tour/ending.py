@@ -1,12 +1,12 @@
 """Steps 10 to 12: the dice, how the model learned, and the whole map."""
 import numpy as np
 
-from core.app.base import catalogue
 from core.app.compute import cache
-from core.app.frame import Lesson
+from core.app.lesson import Lesson
 from core.app.state import Run, address
 from core.app.state import run as runs
 from core.app.state.lesson_settings import Setting
+from core.base import catalogue
 from core.model.checkpoints import Milestone
 from pages.tour.looking import n_heads, telling_head
 from pages.tour.shared import Step, first_word, likeliest, next_words, plain, share, word

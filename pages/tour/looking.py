@@ -3,7 +3,7 @@ import numpy as np
 
 from core.analysis.contributions import logit_contributions, logit_lens
 from core.app.compute import cache
-from core.app.frame import Lesson
+from core.app.lesson import Lesson
 from core.app.state import Run
 from core.app.state.lesson_settings import Setting
 from core.figures.heads import head_name

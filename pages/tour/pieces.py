@@ -3,11 +3,11 @@ import numpy as np
 import torch
 
 from core.analysis import embeddings
-from core.app.base.prose import TextFile
 from core.app.compute import cache
-from core.app.frame import Lesson
+from core.app.lesson import Lesson
 from core.app.state import Run
 from core.app.state.lesson_settings import Setting
+from core.base.prose import TextFile
 from core.language import segmentation
 from core.model.tokenizer import Tokenizer
 from pages.tour.shared import MOST_CHARACTERS, Step, n_words, word

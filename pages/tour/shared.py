@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import streamlit as st
 
-from core.app.base import catalogue
 from core.app.compute import cache
 from core.app.state import Run
 from core.app.state.lesson_settings import Setting, Settings
+from core.base import catalogue
 
 STEPS = ("finish", "write", "change", "pieces", "near", "numbers", "look", "heads", "layers", "dice", "learn", "map")
 # the number of the open step, from 1

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import streamlit as st
 
-from core.app.base import catalogue, prose
 from core.app.compute import growing_results
-from core.app.frame import lesson, prediction
+from core.app.lesson import lesson, prediction
 from core.app.state import Run, prompts, reader
+from core.base import catalogue, prose
 from core.components import declare
 from core.components.lib.bytes import pack
 from pages.tour import ending, looking, pieces, words

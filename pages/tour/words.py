@@ -1,7 +1,7 @@
 """Steps 1 to 3, on words alone: finish the sentence, write on, change one word."""
 import re
 
-from core.app.frame import Lesson
+from core.app.lesson import Lesson
 from core.app.state import Run
 from core.app.state.lesson_settings import Setting
 from core.components.sampling_panel import seeded_uniforms

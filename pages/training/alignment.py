@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.app.compute import cache
 from core.app.compute.cache import LoadedModel
-from core.app.frame import Lesson, Question, Reading, cannot
+from core.app.lesson import Lesson, Question, Reading, cannot
 from core.app.state import Run, reader
 from core.figures.numbers import latex_number, latex_operand, readable
 from core.learning import tuning, tuning_texts

@@ -8,9 +8,9 @@ import pandas as pd
 import streamlit as st
 import torch
 
-from core.app.base.markdown import code
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run, reader
+from core.base.markdown import code
 from core.components.lib.bytes import pack
 from core.components.lib.instrument import instrument
 from core.components.lib.token_view import PLAYER_CSS

@@ -11,12 +11,12 @@ import torch
 
 from core.analysis import induction as induction_heads
 from core.analysis import stream_and_heads
-from core.app.base.markdown import code
 from core.app.compute import cache
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth, cannot
-from core.app.frame.guard import fragment
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth, cannot
+from core.app.parts.guard import fragment
 from core.app.state import Run, model_choice, reader
 from core.app.state import run as runs
+from core.base.markdown import code
 from core.figures.numbers import grouped, latex_number, latex_operand, percent, readable
 from core.learning import teacher_forcing
 from core.model.checkpoints import Milestone

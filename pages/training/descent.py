@@ -10,7 +10,7 @@ import streamlit as st
 import torch
 
 from core.app.compute import cache
-from core.app.frame import Lesson, Question, Reading
+from core.app.lesson import Lesson, Question, Reading
 from core.app.state import reader
 from core.figures.numbers import grouped, latex_number, latex_operand, readable
 from core.learning import descent

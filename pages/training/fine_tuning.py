@@ -9,7 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.app.compute import cache
 from core.app.compute.cache import LoadedModel
-from core.app.frame import Lesson, Question, Reading
+from core.app.lesson import Lesson, Question, Reading
 from core.app.state import Run, reader
 from core.figures.numbers import grouped, latex_operand, plain_number, readable
 from core.learning import low_rank, tuning, tuning_texts

@@ -7,11 +7,11 @@ import pandas as pd
 import streamlit as st
 
 from core.analysis.arrays import to_numpy
-from core.app.base.markdown import code, unmarked
 from core.app.compute import cache
-from core.app.frame import Lesson, Place, Prediction, Question, Reading, Truth
-from core.app.frame.prediction import guess_of
+from core.app.lesson import Lesson, Place, Prediction, Question, Reading, Truth
+from core.app.lesson.prediction import guess_of
 from core.app.state import Run, reader
+from core.base.markdown import code, unmarked
 from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, latex_operand, percent, readable
 from core.learning import teacher_forcing as forcing

@@ -7,11 +7,11 @@ import pandas as pd
 import streamlit as st
 
 from core.analysis import text_probability
-from core.app.base.markdown import escaped
 from core.app.compute import cache
 from core.app.compute.cache import LoadedModel
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth, cannot
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth, cannot
 from core.app.state import Run, reader
+from core.base.markdown import escaped
 from core.figures.numbers import grouped, latex_number, latex_operand, percent, readable
 from core.learning import instructions
 from core.learning.instructions import BUILT, Candidate, Collection

@@ -10,10 +10,10 @@ import pandas as pd
 import streamlit as st
 import torch
 
-from core.app.base.markdown import escaped
 from core.app.compute import cache
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run, reader
+from core.base.markdown import escaped
 from core.components.lib.bytes import pack
 from core.components.lib.instrument import instrument
 from core.figures.numbers import bracketed, grouped, latex_number, latex_operand, percent, readable

@@ -11,10 +11,10 @@ import pandas as pd
 import streamlit as st
 from torch import Tensor
 
-from core.app.base.markdown import code
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth, job_controls
-from core.app.frame.guard import fragment
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth, job_controls
+from core.app.parts.guard import fragment
 from core.app.state import Run, prompts, reader
+from core.base.markdown import code
 from core.figures.numbers import grouped, latex_number, latex_operand, readable
 from core.learning import grammar, recorded
 from core.learning import learner as learning

@@ -6,7 +6,7 @@ from bisect import bisect
 import pandas as pd
 import streamlit as st
 
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run, prompts, reader
 from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, percent, readable

@@ -1,5 +1,5 @@
 """Training: how a model learns."""
-from core.app.frame import lesson, views
+from core.app.lesson import lesson, views
 from pages.training import backprop, childhood, forcing, instructions, kepler, live, packing, rlhf, schedules, tuning
 from pages.training.shared import SETTINGS
 

@@ -5,12 +5,12 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core.app.base.markdown import code, escaped
 from core.app.compute import cache
 from core.app.compute.cache import LoadedModel
-from core.app.frame import Lesson, Question, Reading, job_controls
-from core.app.frame.guard import fragment
+from core.app.lesson import Lesson, Question, Reading, job_controls
+from core.app.parts.guard import fragment
 from core.app.state import Run
+from core.base.markdown import code, escaped
 from core.figures.numbers import grouped, latex_number, latex_operand, percent, readable
 from core.learning import tuning
 from core.model import checkpoints

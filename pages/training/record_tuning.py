@@ -11,9 +11,9 @@ from functools import partial
 
 import torch
 
-from core.app.base import prose
 from core.app.compute import cache
 from core.app.compute.cache import LoadedModel
+from core.base import prose
 from core.learning import tuning, tuning_texts
 from core.learning.tuning import Pair, Preference, Tuner
 from core.learning.tuning_texts import Fact

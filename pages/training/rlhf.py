@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 import pandas as pd
 import streamlit as st
 
-from core.app.base.markdown import escaped
 from core.app.compute import cache
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth, job_controls
+from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth, job_controls
 from core.app.state import Run, reader
+from core.base.markdown import escaped
 from core.figures.numbers import latex_number, latex_operand, readable
 from core.learning import rlhf, tuning
 from core.learning.rlhf import Feedback, Outcome, PolicyStep

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
-from core.app.frame.prediction import guess_of
+from core.app.lesson import Lesson, Number, Prediction, Question, Reading, Truth
+from core.app.lesson.prediction import guess_of
 from core.app.state import Run
 from core.figures.numbers import grouped, latex_number, latex_operand, readable, superscript
 from core.learning import schedules

@@ -11,8 +11,8 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.analysis.arrays import to_numpy
 from core.app.compute import cache
-from core.app.frame import Lesson, Question, job_controls, selection_controls, views
-from core.app.frame import charts as frame_charts
+from core.app.lesson import Lesson, Question, job_controls, selection_controls, views
+from core.app.parts import charts as frame_charts
 from core.app.state import reader
 from core.app.state.lesson_settings import Setting, Settings, view_setting
 from core.components.residual_grid import residual_grid

@@ -3,11 +3,11 @@ import pandas as pd
 import streamlit as st
 from torch import Tensor
 
-from core.app.base.markdown import escaped
 from core.app.compute import cache
 from core.app.compute.cache import LoadedModel
-from core.app.frame import Lesson, Question, Reading
+from core.app.lesson import Lesson, Question, Reading
 from core.app.state import reader
+from core.base.markdown import escaped
 from core.figures.numbers import latex_number, latex_operand, percent, readable
 from core.learning import task_inputs
 from core.learning.task_inputs import CLASSES, TASKS, Head, Row

@@ -3,9 +3,9 @@ from bisect import bisect
 
 import streamlit as st
 
-from core.app.base.markdown import escaped
-from core.app.frame import Lesson, Options, Prediction, Reading, Truth, cannot
+from core.app.lesson import Lesson, Options, Prediction, Reading, Truth, cannot
 from core.app.state import Run
+from core.base.markdown import escaped
 from core.figures.numbers import readable
 from pages.training import alignment, fine_tuning, pretraining
 from pages.training.shared import PREFIX, choice, read, side_by_side

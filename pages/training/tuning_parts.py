@@ -13,11 +13,11 @@ import torch
 from streamlit.delta_generator import DeltaGenerator
 
 from core.analysis import attribution
-from core.app.base.markdown import code, escaped
 from core.app.compute import cache
 from core.app.compute.cache import LoadedModel
-from core.app.frame import Lesson, Reading, job_controls
+from core.app.lesson import Lesson, Reading, job_controls
 from core.app.state import Run, reader
+from core.base.markdown import code, escaped
 from core.figures import residual_stream
 from core.figures.numbers import latex_number, latex_operand, readable
 from core.learning import low_rank, tuning

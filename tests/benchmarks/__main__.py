@@ -16,7 +16,7 @@ from pathlib import Path
 
 import torch
 
-from core.app.base import catalogue
+from core.base import catalogue
 from tests.benchmarks import (
     browser,
     compared,

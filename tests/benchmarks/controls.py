@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, Page, WebSocket
 from streamlit.proto.Delta_pb2 import Delta
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from core.app.base import catalogue
+from core.base import catalogue
 from tests.benchmarks.browser import HERE, LATENCY, TUNED, Press
 from tests.benchmarks.lessons import views
 from tests.benchmarks.reader import STANDING, key_in, query_of

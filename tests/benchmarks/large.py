@@ -18,8 +18,8 @@ import tokenizers
 import torch
 
 from core import huggingface
-from core.app.base import catalogue, deployment
 from core.app.compute.library import names
+from core.base import catalogue, deployment
 from core.files import ASSETS
 from core.model.block import lay_out
 from core.model.tokenizer import Tokenizer

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from core.app.base import catalogue
+from core.base import catalogue
 from tests.benchmarks.browser import Case
 from tests.browser.views import LESSONS
 

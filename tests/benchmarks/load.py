@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from assets.deploy import replicas
-from core.app.base import catalogue
+from core.base import catalogue
 from tests.benchmarks.reader import MOST_SECONDS, Answer, Reader, Shown, key_of, query_of
 from tests.benchmarks.sizes import Sizes
 from tests.benchmarks.timing import Figure, figure, processor_seconds, resident_megabytes

@@ -9,8 +9,8 @@ from pathlib import Path
 from playwright.sync_api import Page
 
 from core import huggingface
-from core.app.base import deployment
 from core.app.compute.library import names
+from core.base import deployment
 from tests.benchmarks import comparison
 from tests.benchmarks.browser import first_picture
 from tests.benchmarks.timing import Figure, figure, resident_megabytes

@@ -25,7 +25,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.asyncio.client import ClientConnection, connect
 
-from core.app.base import catalogue
+from core.base import catalogue
 from core.files import ASSETS
 
 MOST_BYTES = 64 * 2**20

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 from playwright.sync_api import Browser, Error, Page
 
-from core.app.base import catalogue, prose
+from core.base import catalogue, prose
 from tests.browser.conftest import is_error
 from tests.browser.serving import READY, chromium, prepare, serve, settle
 from tests.helpers import hostile

@@ -10,7 +10,7 @@ from decimal import Decimal, InvalidOperation
 from playwright.sync_api import Page
 from torch import Tensor
 
-from core.app.base import prose
+from core.base import prose
 from core.figures.numbers import DOT
 from tests.helpers.shapes import Shown
 

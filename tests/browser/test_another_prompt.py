@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Page, expect
 
-from core.app.base import prose
+from core.base import prose
 from tests.browser.serving import go_to, settle
 
 CAT, GIRL = "The cat sat on the mat", "A girl ran to the park"      # of seven tokens each

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Page, expect
 
-from core.app.base import catalogue, deployment, prose
+from core.base import catalogue, deployment, prose
 from tests.browser.conftest import is_error
 from tests.browser.pictures import clipped_below, comes, cut_off, pictures, pictures_at_rest
 from tests.browser.serving import CHROMIUM_FLAGS, Server, chromium_path, go_to, prepare, rest, settle, try_menu

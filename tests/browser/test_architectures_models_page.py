@@ -10,7 +10,7 @@ import pytest
 import torch
 from playwright.sync_api import expect
 
-from core.app.base import prose
+from core.base import prose
 from core.model import activation
 from tests.browser.pictures import come_alike, starting
 from tests.browser.serving import settle

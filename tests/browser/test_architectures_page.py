@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import expect
 
-from core.app.base import prose
+from core.base import prose
 from core.cost import sparse
 from tests.browser.pictures import come_alike, cut_off
 from tests.browser.serving import settle

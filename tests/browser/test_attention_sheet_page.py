@@ -7,9 +7,9 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from core.app.base import prose
-from core.app.frame.lesson import Lesson
+from core.app.lesson.lesson import Lesson
 from core.app.state.reader import PRESENT_SCALE
+from core.base import prose
 from core.sheets import attention_by_hand
 from pages.attention import worksheet as worksheet_view
 from tests.browser.pictures import comes, pictures_at_rest, starting

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from core.app.base import prose
-from core.app.frame import class_plan, own_class
-from core.app.frame.class_plan import Plan
 from core.app.state import prompts
 from core.app.state.reader import PRESENT_SCALE
+from core.app.teaching import class_plan, own_class
+from core.app.teaching.class_plan import Plan
+from core.base import prose
 from tests.browser.conftest import Tab
 from tests.browser.pictures import comes, small_type
 from tests.browser.serving import Server, go_to, settle

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from core.app.frame import class_plan
 from core.app.state import address
+from core.app.teaching import class_plan
 from tests.browser.accessibility import violations
 from tests.browser.pictures import starting
 from tests.browser.serving import go_to, rest, settle

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from assets.deploy.replicas import HOST, Replicas, free_ports, running
-from core.app.base import deployment
+from core.base import deployment
 from tests.browser.test_restart import needs_nginx
 from tests.core.app.classroom.test_stores import needs_redis
 from tests.helpers.class_phones import Phone, Teacher, stream

@@ -7,7 +7,7 @@ import re
 
 from playwright.sync_api import expect
 
-from core.app.base import prose
+from core.base import prose
 from pages.course.shared import SETTINGS, SHEETS
 from tests.browser.pictures import comes, cut_off
 from tests.browser.serving import rest, settle

@@ -16,7 +16,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
-from core.app.base import catalogue, prose
+from core.base import catalogue, prose
 from tests.benchmarks.reader import Reader
 from tests.browser.serving import ROOT, Server, go_to, rest, serve, settle
 from tests.helpers.coroutines import finished

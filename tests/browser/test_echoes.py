@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, WebSocketRoute, expect
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from core.app.base import prose
+from core.base import prose
 from tests.browser.pictures import comes
 from tests.browser.serving import Server, go_to, prepare, rest, settle
 from tests.browser.views import LESSONS, stand

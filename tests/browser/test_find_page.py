@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from core.app.base import catalogue, finder, prose
+from core.base import catalogue, finder, prose
 from tests.browser.accessibility import violations
 from tests.browser.pictures import cut_off
 from tests.browser.serving import go_to, rest, settle

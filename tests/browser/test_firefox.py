@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from core.app.base import catalogue, prose
+from core.base import catalogue, prose
 from tests.browser.firefox import PATIENCE, Firefox, firefox, program
 from tests.browser.serving import Server
 from tests.browser.views import LESSONS

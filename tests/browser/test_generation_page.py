@@ -8,7 +8,7 @@ from urllib.parse import quote, urlsplit
 
 from playwright.sync_api import expect
 
-from core.app.base import prose
+from core.base import prose
 from tests.browser.pictures import comes, starting
 from tests.browser.serving import rest, settle
 from tests.browser.views import opened

@@ -11,10 +11,10 @@ import pytest
 import torch
 from playwright.sync_api import Page, expect
 
-from core.app.base import prose
 from core.app.compute import cache
 from core.app.state import prompts
 from core.app.state.run import Run, read
+from core.base import prose
 from core.figures import style
 from core.figures.heads import head_name
 from tests.browser.pictures import comes, cut_off, pictures

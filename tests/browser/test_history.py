@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 from playwright.sync_api import Locator, Page, expect
 
-from core.app.base import catalogue, prose
-from core.app.frame import class_plan
 from core.app.state import prompts
+from core.app.teaching import class_plan
+from core.base import catalogue, prose
 from tests.browser.pictures import comes
 from tests.browser.serving import go_to, pick, settle, try_menu
 

@@ -8,7 +8,7 @@ import urllib.parse
 import pytest
 from playwright.sync_api import Page, expect
 
-from core.app.base import catalogue, tables
+from core.base import catalogue, tables
 from tests.browser.pictures import comes, is_framed
 from tests.browser.serving import go_to, settle
 

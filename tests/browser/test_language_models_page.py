@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from playwright.sync_api import Page, expect
 
-from core.app.base import prose
+from core.base import prose
 from tests.browser.serving import Server, go_to, settle
 from tests.browser.views import LESSONS, opened, reach, stand
 

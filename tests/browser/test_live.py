@@ -14,8 +14,8 @@ import pytest
 from playwright.sync_api import expect
 
 from core.analysis.stream_and_heads import rollout
-from core.app.base import prose
 from core.app.server.routes import MOST_BYTES
+from core.base import prose
 from core.model.intervention import HeadEdit, Intervention
 from pages.heads.route import question, rollout_question
 from pages.heads.shared import Change, reached

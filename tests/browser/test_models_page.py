@@ -7,8 +7,8 @@ import urllib.parse
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from core.app.base import catalogue, deployment, prose
 from core.app.compute.library import names
+from core.base import catalogue, deployment, prose
 from tests.browser.conftest import is_error
 from tests.browser.serving import go_to, rest, serve, settle
 from tests.helpers import hostile, library_models

@@ -8,7 +8,7 @@ import itertools
 import pytest
 from playwright.sync_api import Page, expect
 
-from core.app.base import catalogue, prose
+from core.base import catalogue, prose
 from tests.browser.accessibility import violations
 from tests.browser.pictures import cut_off
 from tests.browser.serving import settle

@@ -8,7 +8,7 @@ import re
 import pytest
 from playwright.sync_api import Browser, expect
 
-from core.app.base import deployment, prose
+from core.base import deployment, prose
 from tests.browser.serving import prepare, serve, settle
 from tests.browser.test_models_page import load
 from tests.core.huggingface import test_tokens

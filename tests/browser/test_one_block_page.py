@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from core.app.base import deployment
+from core.base import deployment
 from tests.browser.serving import Server, prepare, serve, settle
 from tests.browser.test_models_page import load
 from tests.core.huggingface import test_tokens

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from tests.browser.pictures import comes
 from tests.browser.serving import go_to, rest, settle
 
-CSS = Path(__file__).parents[2] / "core" / "app" / "frame" / "page.css"
+CSS = Path(__file__).parents[2] / "core" / "app" / "shell" / "page.css"
 # Together they show every element that a rule names: a notice, a code drawer, number fields, charts, a page that loads.
 PAGES = ("overview?layer=none", "architectures", "heads", "next_token", "training?training_view=live",
          "positions?positions_view=waves&present=true")

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page
 from torch import Tensor
 from torch.nn.functional import cosine_similarity
 
-from core.app.base import deployment
+from core.base import deployment
 from core.model.trace import BlockTrace
 from core.model.transformer import Transformer
 from tests.browser.readings import Picture, Reading, faults, label

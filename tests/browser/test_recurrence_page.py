@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
-from core.app.base import prose
+from core.base import prose
 from tests.browser.own_server import server  # noqa: F401 (a fixture)
 from tests.browser.pictures import come_alike
 from tests.browser.serving import settle

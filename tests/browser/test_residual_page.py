@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Page, expect
 
-from core.app.base import prose
+from core.base import prose
 from tests.browser.pictures import comes, pictures
 from tests.browser.serving import go_to, pick, rest, settle
 from tests.browser.views import LESSONS, opened, reach, stand

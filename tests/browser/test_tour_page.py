@@ -8,7 +8,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from core.app.base import prose
+from core.base import prose
 from pages.tour.shared import PLACES, STEPS
 from tests.browser.accessibility import AXE, IMPACTS, found_on
 from tests.browser.pictures import comes, cut_off

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import expect
 
-from core.app.base import prose
+from core.base import prose
 from tests.browser.own_server import server  # noqa: F401 (a fixture)
 from tests.browser.serving import rest, settle
 from tests.browser.views import opened

@@ -8,7 +8,7 @@ import re
 import torch
 from playwright.sync_api import Page, expect
 
-from core.app.base import prose
+from core.base import prose
 from core.learning import kepler
 from tests.browser.own_server import server  # noqa: F401 (a fixture)
 from tests.browser.pictures import starting

@@ -6,8 +6,8 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from core.app.base import catalogue, tables
 from core.app.state.reader import PRESENT_SCALE
+from core.base import catalogue, tables
 from tests.browser.pictures import WATCH_TYPE, small_type
 from tests.browser.serving import rest, settle
 from tests.browser.views import LESSONS, guess

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from playwright.sync_api import Page
 
-from core.app.base import prose
+from core.base import prose
 from tests.browser.serving import rest, settle
 
 

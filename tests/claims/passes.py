@@ -4,11 +4,11 @@ from functools import cache as kept
 import torch
 
 from core.analysis.stream_and_heads import HeadStatistics, head_statistics
-from core.app.base import prose
-from core.app.base.prose import Experiment
 from core.app.compute import cache
 from core.app.state.prompts import example_prompts
 from core.app.state.run import Run, read
+from core.base import prose
+from core.base.prose import Experiment
 from core.model.intervention import HeadEdit, Intervention
 
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from core.app.base.tables import ideas
 from core.app.compute import cache
 from core.app.state import prompts
+from core.base.tables import ideas
 from core.cost import counting
 from core.training import blanks, tables, translation
 from pages.architectures import blank, translate

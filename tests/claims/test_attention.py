@@ -5,9 +5,9 @@ import numpy as np
 import torch
 
 from core.analysis import score_scaling, stream_and_heads, symmetries
-from core.app.base import tables
 from core.app.compute import cache
 from core.app.state.prompts import example_prompts
+from core.base import tables
 from core.model.intervention import Intervention
 from pages.attention import averages, one_vector, roles, scaling, switches
 from tests.claims import claims, shows

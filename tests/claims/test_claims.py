@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from core.app.base import prose, tables
+from core.base import prose, tables
 from core.model import checkpoints
 from tests.claims import CLAIMS, SHOWN
 

@@ -5,10 +5,10 @@ import torch
 
 from core.analysis.contributions import read_lens
 from core.analysis.stream_and_heads import head_statistics
-from core.app.base import prose
 from core.app.compute import cache
-from core.app.frame import class_plan
-from core.app.frame.own_class import Step
+from core.app.teaching import class_plan
+from core.app.teaching.own_class import Step
+from core.base import prose
 from core.language import cipher
 from core.learning import tuning_texts
 from core.learning.learner import TASKS

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from core.analysis import embeddings
-from core.app.base import prose
 from core.app.state.prompts import example_prompts
+from core.base import prose
 from pages.embeddings import contexts, vocabulary_map
 from pages.embeddings.shared import Space, look_up, space_of
 from tests.claims import claims, shows

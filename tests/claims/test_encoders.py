@@ -3,8 +3,8 @@ import numpy as np
 import torch
 
 from core.analysis import contributions, stream_and_heads, symmetries
-from core.app.base.prose import Experiment
 from core.app.state.run import Run
+from core.base.prose import Experiment
 from core.model.intervention import Intervention
 from pages.attention import one_vector, roles
 from pages.embeddings import contexts

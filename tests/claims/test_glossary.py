@@ -7,8 +7,8 @@ import pytest
 
 from core.analysis import embeddings
 from core.analysis.stream_and_heads import effect
-from core.app.base import prose
 from core.app.state.prompts import example_prompts
+from core.base import prose
 from core.evaluation.memorisation import recitations
 from core.files import ASSETS
 from core.language.strategies import Continuation

@@ -4,9 +4,9 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from core.analysis import one_block, score_scaling, stream_and_heads
-from core.app.base import prose, tables
 from core.app.compute import cache
 from core.app.state.dice import Dice
+from core.base import prose, tables
 from core.cost import elementwise
 from core.evaluation import confidence
 from core.language import word_order

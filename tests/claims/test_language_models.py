@@ -4,8 +4,8 @@ from functools import cache as kept
 import numpy as np
 import pytest
 
-from core.app.base import prose, tables
-from core.app.frame.lesson import Lesson
+from core.app.lesson.lesson import Lesson
+from core.base import prose, tables
 from core.language import cipher, shannon
 from pages.language_models import compress as coder
 from pages.language_models import correct, decipher, exercises, guess, shared, tasks

@@ -1,8 +1,8 @@
 """What the text of Next token says of the distributions of `stories`."""
 import math
 
-from core.app.base import prose
 from core.app.state.prompts import example_prompts
+from core.base import prose
 from core.model.sampling import SamplingConfig, Truncation, truncate
 from tests.claims import claims
 from tests.claims.passes import experiment, opening, run

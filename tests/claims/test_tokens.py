@@ -3,7 +3,7 @@ from collections import Counter
 
 import torch
 
-from core.app.base import prose, signs, tables
+from core.base import prose, signs, tables
 from core.language import segmentation, unigram
 from pages.tokens import merges, vocabulary
 from tests.claims import claims, shows

@@ -2,9 +2,9 @@
 import numpy as np
 import torch
 
-from core.app.base import prose
-from core.app.frame.lesson import Lesson
+from core.app.lesson.lesson import Lesson
 from core.app.state.prompts import example_prompts
+from core.base import prose
 from pages.tour import ending, looking, pieces, words
 from tests.claims import claims
 from tests.claims.passes import opening, run

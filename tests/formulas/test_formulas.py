@@ -9,7 +9,7 @@ import re
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from core.app.base import prose
+from core.base import prose
 from core.figures.numbers import formula
 from tests.formulas.beside import BESIDE
 from tests.formulas.cases import CASES, Case

@@ -11,7 +11,7 @@ import tokenizers
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Block, Element
 
-from core.app.base import prose
+from core.base import prose
 from core.model.tokenizer import Tokenizer
 from tests.helpers import huggingface_models
 

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.app.base import deployment
 from core.app.compute import cache
 from core.app.compute.library import loading, names
+from core.base import deployment
 from tests.core.huggingface import test_tokens
 from tests.helpers import huggingface_models
 from tests.helpers.messages import unpacked

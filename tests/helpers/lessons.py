@@ -8,8 +8,8 @@ from pathlib import Path
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Selectbox
 
-from core.app.base import catalogue
-from core.app.frame.lesson import PICTURE_SEEN
+from core.app.lesson.lesson import PICTURE_SEEN
+from core.base import catalogue
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "core" / "app" / "server" / "script.py"

@@ -9,7 +9,7 @@ from pathlib import Path
 import tokenizers
 from tokenizers import processors
 
-from core.app.base import prose
+from core.base import prose
 from core.model.tokenizer import Tokenizer
 from tests.core.huggingface import test_tokens
 from tests.helpers import huggingface_models, sentencepiece_files

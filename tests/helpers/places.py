@@ -3,9 +3,9 @@ from __future__ import annotations
 
 import importlib
 
-from core.app.base.tables import Place
 from core.app.state.lesson_settings import Setting, Settings
 from core.app.state.reader import MOST_SEED
+from core.base.tables import Place
 from core.components.sampling_panel import PanelSettings
 
 POSITIONS = ("symmetry", "waves", "rotary", "learned", "biases", "concat", "beyond", "measured")

@@ -6,8 +6,9 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
-from core.app.base import catalogue, prose
-from core.app.frame import prediction, prompt_use
+from core.app.lesson import prediction
+from core.app.parts import prompt_use
+from core.base import catalogue, prose
 from tests.helpers.lessons import fine, open_at
 from tests.helpers.messages import given, unpacked
 

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 
 from streamlit.testing.v1 import AppTest
 
-from core.app.base import catalogue
 from core.app.compute import cache
+from core.base import catalogue
 from tests.helpers import hostile, lessons
 from tests.helpers.addresses import OTHERS, SETTINGS, SHARED
 from tests.helpers.prompts import PROMPTS

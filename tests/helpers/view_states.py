@@ -12,9 +12,9 @@ import pyarrow
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from core.app.base import catalogue
-from core.app.frame.lesson import Lesson
+from core.app.lesson.lesson import Lesson
 from core.app.state.lesson_settings import Setting
+from core.base import catalogue
 from core.figures.numbers import PLAIN
 from tests.helpers import lessons
 from tests.helpers.addresses import SETTINGS

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.app.base import catalogue, prose
+from core.base import catalogue, prose
 
 PAGES = catalogue.PAGES
 SHARED = ("shared", "charts")       # the modules of a lesson that several views take pieces of

@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Widget
 
-from core.app.base import catalogue
+from core.base import catalogue
 from tests.browser.views import LESSONS
 from tests.helpers import lessons
 

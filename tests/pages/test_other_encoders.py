@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from core.app.base import catalogue, prose
 from core.app.compute import cache
+from core.base import catalogue, prose
 from tests.helpers import kinds, lessons, library_models
 from tests.helpers.stories_only import told
 from tests.pages.test_other_models import FILES, OWN, TAUGHT

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from core.app.base import catalogue, prose
-from core.app.frame.prompt_use import OWN_MODEL
+from core.app.parts.prompt_use import OWN_MODEL
+from core.base import catalogue, prose
 from tests.browser.views import LESSONS
 from tests.helpers import kinds, lessons
 from tests.helpers.kinds import KINDS

@@ -10,8 +10,8 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from core.app.base import catalogue, devices, prose
-from core.app.frame.lesson import PICTURE_SEEN
+from core.app.lesson.lesson import PICTURE_SEEN
+from core.base import catalogue, devices, prose
 from core.model.transformer import Transformer
 from tests.helpers import lessons
 from tests.helpers.prompts import PROMPTS

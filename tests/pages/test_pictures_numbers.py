@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cosine_similarity
 
-from core.app.base import deployment
 from core.app.compute import cache
 from core.app.compute.library import loading
+from core.base import deployment
 from core.model.trace import BlockTrace
 from tests.helpers import lessons, messages, shapes
 from tests.helpers.shapes import Shown

@@ -3,7 +3,7 @@ import functools
 import html
 import json
 
-from core.app.base import addresses, prose, scripts
+from core.base import addresses, prose, scripts
 from core.components import COMPONENTS
 from core.figures import style
 

@@ -1,9 +1,9 @@
 """Words that phones send: the readable part of each, and when two of them are the same answer."""
 import unicodedata
 
-from core.app.base import signs
+from core.base import signs
 
-# in addition to core/app/base/signs.py: signs for an apostrophe, a quotation mark, a hyphen; · stands for a space
+# in addition to core/base/signs.py: signs for an apostrophe, a quotation mark, a hyphen; · stands for a space
 _MORE = str.maketrans({**dict.fromkeys("ʹ′`´", "'"), **dict.fromkeys("«»″", '"'), "−": "-", "·": " "})
 _JOINERS = "\u200c\u200d"       # invisible, but letters of several scripts and emoji are written with them
 

@@ -18,12 +18,12 @@ from typing import TypeVar
 import streamlit as st
 import torch
 
-from core.app.base import deployment, devices, prose
-from core.app.base.markdown import without_paths
 from core.app.compute import queue, turns
 from core.app.compute.library import names
 from core.app.compute.library.shelf import Shelf
 from core.app.streamlit import context
+from core.base import deployment, devices, prose
+from core.base.markdown import without_paths
 from core.model import checkpoints, remote
 from core.model.block import lay_out
 from core.model.config import STORIES

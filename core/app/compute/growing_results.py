@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 
 import streamlit as st
 
-from core.app.base import prose
 from core.app.compute import cache, presence, queue
 from core.app.streamlit import context
+from core.base import prose
 
 PATIENCE = 0.8          # seconds that a page waits for a result before it shows the part that there is
 # seconds between two looks at a computation; they are at least IDLE times as long as drawing its picture takes

@@ -31,7 +31,6 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from core.app.base import addresses, deployment
 from core.app.classroom import codes, stores
 from core.app.classroom.asked import MOST_BYTES, Refused
 from core.app.classroom.classes import Classes, Full, NoClass, NoRoom, NotAllowed, is_voter
@@ -40,6 +39,7 @@ from core.app.classroom.store import Unreachable
 from core.app.server import stopping
 from core.app.server.shares import network
 from core.app.server.streams import Streams
+from core.base import addresses, deployment
 
 LOG = logging.getLogger(__name__)
 MOST_ANSWER_BYTES = 2_000

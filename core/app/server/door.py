@@ -16,9 +16,9 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
-from core.app.base import addresses, deployment
 from core.app.server import start
 from core.app.streamlit import wire
+from core.base import addresses, deployment
 
 UPLOADS, METRICS, HEALTH = (addresses.below("_stcore", name) for name in ("upload_file", "metrics", "health"))
 READING = ("GET", "HEAD", "OPTIONS")

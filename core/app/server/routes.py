@@ -14,8 +14,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from core.app.base import addresses
 from core.app.server.shares import Full, Shares, Turn
+from core.base import addresses
 
 LOG = logging.getLogger(__name__)
 MOST_BYTES = 64 * 1024      # of a question

@@ -8,7 +8,7 @@ import pkgutil
 import threading
 from types import ModuleType
 
-FRAME = "core.app.frame.shell"
+FRAME = "core.app.shell.shell"
 _lock = threading.Lock()
 _loaded: list[ModuleType] = []
 _why: list[str] = []        # at most one: a half-loaded module fails in another way at a second try
@@ -33,7 +33,7 @@ def why_not() -> str:
 
 def told(error: BaseException) -> str:
     """A sentence on what is wrong and one on what to do, after loading torch and the frame has raised this error."""
-    words = pkgutil.resolve_name("core.app.base.prose:load")("app")     # imported late, since it imports numpy
+    words = pkgutil.resolve_name("core.base.prose:load")("app")     # imported late, since it imports numpy
     text = f"{type(error).__name__}: {error}"
     is_runtime = isinstance(error, OSError) and any(sign in text for sign in ("WinError", ".dll"))
     kind = ("runtime" if is_runtime else "memory" if isinstance(error, MemoryError)

@@ -16,11 +16,11 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from core.app.base import catalogue, deployment, devices, tables
-from core.app.base.markdown import escaped
 from core.app.compute import cache
 from core.app.state import model_choice, notices, prompts
 from core.app.streamlit import context
+from core.base import catalogue, deployment, devices, tables
+from core.base.markdown import escaped
 
 # for a prompt in a link, percent-encoded: servers and chat programs refuse longer addresses
 MAX_LINK_CHARACTERS = 6_000

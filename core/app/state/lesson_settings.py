@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from core.app.base import catalogue
 from core.app.state import address, notices
 from core.app.state.fragments import redraw
+from core.base import catalogue
 
 LONGEST = 4_000           # characters of a text; a longer one is cut
 LARGEST = 10 ** 9         # absolute value of a number without closer bounds

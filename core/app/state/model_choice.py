@@ -3,9 +3,9 @@ model of its kind.
 """
 import streamlit as st
 
-from core.app.base import catalogue, prose
 from core.app.compute import cache
 from core.app.compute.library import names
+from core.base import catalogue, prose
 
 AWAITED = "model_awaited"       # in the session: the wanted model, if this run of the page found it not loaded
 

@@ -3,7 +3,7 @@ import time
 
 import streamlit as st
 
-from core.app.base import prose
+from core.base import prose
 
 NOTICE_SECONDS = 10           # a notice outlasts the reruns that a component asks for when it is mounted
 

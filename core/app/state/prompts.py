@@ -1,5 +1,5 @@
 """The prompts that are offered, and the cleaning of a typed one."""
-from core.app.base import deployment, prose
+from core.base import deployment, prose
 
 
 def default_prompt() -> str:

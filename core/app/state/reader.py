@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from core.app.base import catalogue, deployment, devices, prose, tables
 from core.app.compute import cache
 from core.app.state import address, model_choice, notices, prompts
 from core.app.state.address import KEPT, SELECTION, SHARED
 from core.app.streamlit import context
+from core.base import catalogue, deployment, devices, prose, tables
 
 PRESENT_SCALE = 1.6
 # the first ten ξ of FIRST_SEED on the default prompt are below 0.75: no draw from the far tail unless a reader asks

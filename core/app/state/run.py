@@ -8,11 +8,11 @@ import numpy as np
 import torch
 
 from core.analysis.stream_and_heads import telling_head
-from core.app.base import deployment, devices
-from core.app.base.deployment import LEAST_TOKENS
 from core.app.compute import cache, growing_results
 from core.app.compute.library import names
 from core.app.state import model_choice, prompts, reader
+from core.base import deployment, devices
+from core.base.deployment import LEAST_TOKENS
 from core.cost.counting import trace_bytes
 from core.model.config import ModelConfig
 from core.model.generation import translations

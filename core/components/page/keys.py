@@ -5,7 +5,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from core.app.base.prose import TextFile
+from core.base.prose import TextFile
 from core.components import declare
 
 HERE = Path(__file__).parent

@@ -9,7 +9,7 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from core.app.frame import page_style
+from core.app.shell import page_style
 from core.figures.lines import Axis
 from pages.recurrence.gradient import LINES, _frame, gradients
 from pages.recurrence.shared import SETTINGS, chart_height, show_lines

@@ -11,7 +11,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from core.app.frame import page_style
+from core.app.shell import page_style
 
 
 @st.cache_resource

@@ -13,7 +13,7 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from core.app.frame import page_style
+from core.app.shell import page_style
 from core.app.state import prompts
 from core.components.heads_wall import heads_wall
 from core.model.checkpoints import load_bundled

@@ -9,7 +9,7 @@ import streamlit as st
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from core.app.frame.guard import fragment
+from core.app.parts.guard import fragment
 from core.app.state import fragments
 
 CALLBACK = 1        # seconds that the first one's takes

@@ -11,8 +11,8 @@ import pytest
 import torch
 from playwright.sync_api import Page, expect
 
-from core.app.base import prose
 from core.app.compute import cache
+from core.base import prose
 from core.figures.numbers import percent
 from core.learning.memory_tasks import Recall
 from core.model.intervention import Intervention

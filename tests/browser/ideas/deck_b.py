@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from core.app.base import tables
 from core.app.state.run import telling
+from core.base import tables
 from tests.browser.ideas import formulas, seen
 from tests.browser.pictures import comes
 from tests.claims.passes import opening, run

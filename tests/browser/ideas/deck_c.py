@@ -10,7 +10,7 @@ import torch
 from playwright.sync_api import Page, expect
 from torch.nn.functional import cross_entropy
 
-from core.app.base import prose
+from core.base import prose
 from core.learning import recurrent_cells
 from core.learning.learner import Copying
 from core.learning.placement import PLACEMENTS

@@ -12,7 +12,7 @@ import torch
 from playwright.sync_api import Page, expect
 from torch.utils.flop_counter import FlopCounterMode
 
-from core.app.base import prose
+from core.base import prose
 from core.learning import backprop
 from core.model.checkpoints import BUNDLED as MODELS
 from tests.browser.ideas import formulas, seen

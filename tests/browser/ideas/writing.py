@@ -9,7 +9,7 @@ import pytest
 import torch
 from playwright.sync_api import Page, expect
 
-from core.app.base import tables
+from core.base import tables
 from core.model.sampling import SamplingConfig, draw, truncate
 from tests.browser.ideas import formulas, seen
 from tests.claims.passes import opening, run, says

@@ -9,8 +9,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from core.app.base import prose
 from core.app.compute import cache
+from core.base import prose
 from core.language import cipher
 from core.language.cipher import ALPHABET, GAP, N_SIGNS
 from tests.helpers import lessons, messages

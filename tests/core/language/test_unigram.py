@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from core.app.base import prose
+from core.base import prose
 from core.language.segmentation import words_of
 from core.language.unigram import Lattices, rounds, seeds
 

@@ -11,8 +11,8 @@ import threading
 import pytest
 import torch
 
-from core.app.base import deployment
 from core.app.compute import cache
+from core.base import deployment
 from core.model import remote
 from core.model.intervention import NOTHING, Intervention
 from core.model.trace import Trace

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from core.app.base import prose
+from core.base import prose
 from core.model import checkpoints
 from core.model.config import ModelConfig
 from core.sheets import exercises

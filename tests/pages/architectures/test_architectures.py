@@ -13,7 +13,7 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from core.app.base import prose
+from core.base import prose
 from core.cost import built_models as record_data
 from core.cost import counting, growth, length_times, sparse
 from core.model.config import ModelConfig

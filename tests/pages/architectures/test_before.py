@@ -9,8 +9,8 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from core.app.base import prose
 from core.app.compute import cache
+from core.base import prose
 from core.figures.numbers import percent
 from core.model import checkpoints
 from core.model.transformer import Transformer

@@ -14,9 +14,9 @@ import torch
 import torch.nn.functional as F
 from streamlit.testing.v1 import AppTest
 
-from core.app.base import prose
 from core.app.compute import cache
 from core.app.state.run import Run, read
+from core.base import prose
 from core.figures.numbers import percent
 from core.model import activation, checkpoints, normalisation
 from core.model.config import ModelConfig

@@ -6,7 +6,7 @@ import re
 import pyarrow as pa
 import pytest
 
-from core.app.base import prose
+from core.base import prose
 from core.cost import growth, sequence_work
 from pages.recurrence import serial
 from tests.helpers.lessons import fine, open_at

@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from core.app.base import prose
+from core.base import prose
 from core.cost import built_models
 from pages.architectures import pieces
 from tests.helpers.lessons import fine, open_at

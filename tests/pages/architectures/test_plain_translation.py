@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.app.base import prose
+from core.base import prose
 from tests.core.huggingface import test_tokens
 from tests.helpers import huggingface_models, kinds
 from tests.helpers.lessons import opened

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.app.base import prose
 from core.app.compute import cache
+from core.base import prose
 from core.model.generation import translations
 from core.training import tables, translation
 from pages.architectures import translate

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from core.app.base import prose
 from core.app.compute import cache
+from core.base import prose
 from pages.positions import rotary
 from tests.core.huggingface import test_tokens
 from tests.helpers import huggingface_models, kinds, latex, lessons, messages

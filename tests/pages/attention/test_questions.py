@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import torch
 
-from core.app.base import prose
-from core.app.frame.lesson import Lesson
+from core.app.lesson.lesson import Lesson
 from core.app.state.run import Run, telling
+from core.base import prose
 from core.figures.numbers import readable
 from core.model.intervention import Intervention
 from pages.attention import averages

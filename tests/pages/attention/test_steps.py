@@ -14,8 +14,8 @@ from streamlit.testing.v1 import AppTest
 
 from core import huggingface
 from core.analysis.attention_steps import head_steps, simple_steps, tempered_weights
-from core.app.base import prose
 from core.app.compute import cache
+from core.base import prose
 from core.components.lib.bytes import pack
 from core.figures.numbers import probability, readable
 from core.model import checkpoints

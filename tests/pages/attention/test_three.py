@@ -9,7 +9,7 @@ import re
 import numpy as np
 import pytest
 
-from core.app.base import prose
+from core.base import prose
 from core.figures.numbers import probability
 from pages.attention.three import MATRICES
 from tests.helpers import lessons, messages

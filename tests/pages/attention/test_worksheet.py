@@ -14,11 +14,11 @@ import torch.nn.functional as F
 from streamlit.testing.v1 import AppTest
 
 from core.analysis import score_scaling, symmetries
-from core.app.base import prose
 from core.app.compute import cache
-from core.app.frame.lesson import Lesson
+from core.app.lesson.lesson import Lesson
 from core.app.state import prompts
 from core.app.state.run import Run, read, telling
+from core.base import prose
 from core.figures.numbers import readable
 from core.model.config import ModelConfig
 from core.model.transformer import Transformer

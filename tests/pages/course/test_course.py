@@ -6,9 +6,10 @@ import urllib.parse
 
 import pytest
 
-from core.app.base import catalogue, prose, tables
-from core.app.frame import class_plan, linked_page
+from core.app.lesson import linked_page
 from core.app.state import address, reader
+from core.app.teaching import class_plan
+from core.base import catalogue, prose, tables
 from pages.course.shared import SETTINGS, SHEETS
 from tests.core.sheets.test_exercises import cells
 from tests.helpers.lessons import fine, open_at

@@ -10,9 +10,9 @@ from collections import Counter
 
 import pytest
 
-from core.app.base import prose, tables
-from core.app.frame import code_and_data
+from core.app.lesson import code_and_data
 from core.app.state import address
+from core.base import prose, tables
 from tests.helpers.lessons import fine, open_at
 from tests.helpers.places import nonsense
 

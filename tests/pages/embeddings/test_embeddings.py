@@ -15,9 +15,9 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from core.analysis import embeddings
-from core.app.base import deployment, prose
 from core.app.compute import cache
 from core.app.compute.library import loading
+from core.base import deployment, prose
 from core.figures.numbers import readable
 from pages.embeddings import charts as figures
 from pages.embeddings import vocabulary_map

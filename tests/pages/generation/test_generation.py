@@ -14,11 +14,11 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from core.app.base import prose
 from core.app.compute import cache, turns
 from core.app.state import reader
 from core.app.state.dice import Dice
 from core.app.state.run import Run, read
+from core.base import prose
 from core.language.futures import futures
 from core.model.block import KVCache
 from core.model.generation import generate, next_logits
@@ -336,7 +336,7 @@ def test_the_question_of_the_tree_by_another_way():
 
 
 def _page():
-    from core.app.frame.lesson import Lesson
+    from core.app.lesson.lesson import Lesson
     return Lesson("generation", prose.load("generation"), prose.load("app"))
 
 

@@ -13,9 +13,9 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from core.app.base import prose
 from core.app.compute import cache
 from core.app.state.run import Run, read
+from core.base import prose
 from core.components import heads_wall as wall
 from core.components.attention_view import payload
 from core.components.lib import pattern as pattern_rows

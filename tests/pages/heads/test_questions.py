@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from core.app.base import prose
-from core.app.frame import prediction
+from core.app.lesson import prediction
 from core.app.state.run import Run
+from core.base import prose
 from core.figures.heads import ROLES
 from core.figures.numbers import percent
 from core.model.intervention import HeadEdit, Intervention

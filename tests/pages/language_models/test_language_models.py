@@ -14,9 +14,9 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from core.analysis import text_probability
-from core.app.base import prose
 from core.app.compute import cache
 from core.app.state.run import Run, read
+from core.base import prose
 from core.language import shannon
 from core.model.config import ModelConfig
 from core.model.transformer import Transformer

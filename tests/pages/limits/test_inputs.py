@@ -13,9 +13,9 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from core.app.base import prose
 from core.app.compute import cache
 from core.app.state.run import Run, read
+from core.base import prose
 from core.language import contrasts, word_order
 from pages.limits import words
 from tests.helpers import lessons, messages

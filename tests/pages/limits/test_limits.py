@@ -13,9 +13,9 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from core.analysis.statistics import calibrate, chance_errors, mann_whitney
-from core.app.base import prose
 from core.app.compute import cache
 from core.app.state.run import Run, read
+from core.base import prose
 from core.evaluation import confidence, losses
 from core.evaluation.memorisation import recitations
 from core.learning.learner import TASKS, Learner

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from core.app.base import prose
+from core.base import prose
 from tests.helpers import kinds
 from tests.helpers.lessons import opened
 from tests.helpers.messages import given

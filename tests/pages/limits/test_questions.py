@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import torch
 
-from core.app.base import prose
 from core.app.compute import cache
 from core.app.state.run import Run, read
+from core.base import prose
 from core.language import contrasts, word_order
 from core.model.generation import generate
 from core.model.sampling import SamplingConfig

@@ -6,9 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from core.app.base import prose
-from core.app.frame import samples
-from core.app.frame.lesson import Lesson
+from core.app.lesson import samples
+from core.app.lesson.lesson import Lesson
+from core.base import prose
 from core.language import word_order
 from pages.limits import calibration, facts, meaning, tone
 from tests.helpers.lessons import fine

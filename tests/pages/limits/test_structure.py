@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from core.app.base import prose
+from core.base import prose
 from tests.helpers.lessons import fine
 from tests.helpers.messages import formulas, unpacked
 from tests.pages.limits.test_limits import numbers_in, open_at

@@ -5,8 +5,8 @@ import math
 
 import pytest
 
-from core.app.base import prose
 from core.app.classroom.rude import is_fit
+from core.base import prose
 from core.language import tone
 from core.language.tone import Continuation
 from pages.limits import tone as tone_view

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.app.base import catalogue, deployment, prose, tables
+from core.base import catalogue, deployment, prose, tables
 from core.cost.counting import n_parameters
 from core.huggingface import PretrainedError, families
 from tests.core.huggingface import test_families

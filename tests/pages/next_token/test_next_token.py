@@ -13,8 +13,8 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from core.app.base import devices, prose
 from core.app.compute import cache
+from core.base import devices, prose
 from core.components.sampling_panel import Context, PanelSettings, message, seeded_uniforms
 from core.model.sampling import SamplingConfig, truncate
 from pages.next_token.below import kept_counts

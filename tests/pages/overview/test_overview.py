@@ -14,10 +14,10 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from core.app.base import prose
 from core.app.compute import cache
 from core.app.state.dice import Dice
 from core.app.state.run import Run, read
+from core.base import prose
 from core.figures.numbers import percent, readable
 from core.model.config import ModelConfig
 from core.model.sampling import truncate

@@ -14,10 +14,10 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from core.app.base import prose
 from core.app.compute import cache
 from core.app.state.lesson_settings import Setting
 from core.app.state.run import Run, read
+from core.base import prose
 from core.figures import positions as figures
 from core.figures.numbers import readable
 from core.model import positional

@@ -12,9 +12,9 @@ import pytest
 import torch
 from torch import nn
 
-from core.app.base import prose
 from core.app.compute import cache
 from core.app.state.run import read
+from core.base import prose
 from core.learning import gate_merging, recurrent_cells
 from core.learning.gate_merging import BLOCKS, STAGES
 from core.learning.recurrent_cells import Cell

@@ -11,9 +11,9 @@ import pytest
 import torch
 from torch.func import jacrev
 
-from core.app.base import prose
 from core.app.compute import cache
 from core.app.state.run import read
+from core.base import prose
 from core.figures.numbers import percent, readable
 from core.learning import memory_tasks, recurrent_cells
 from core.learning.memory_tasks import Recall, Rewriting

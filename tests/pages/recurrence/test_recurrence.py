@@ -16,9 +16,9 @@ from torch import nn
 from torch.func import jacrev
 from torch.utils.flop_counter import FlopCounterMode
 
-from core.app.base import prose
 from core.app.compute import cache, queue
 from core.app.state.run import read
+from core.base import prose
 from core.cost import sequence_work
 from core.figures import lines as figures
 from core.figures.numbers import readable

@@ -11,8 +11,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from core.app.base import prose
-from core.app.frame.lesson import Lesson
+from core.app.lesson.lesson import Lesson
+from core.base import prose
 from pages.residual_stream import contributions, lens, without_path
 from tests.claims.passes import run
 from tests.helpers.lessons import fine, listed, open_at

@@ -12,9 +12,9 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from core.app.base import prose
 from core.app.compute import cache
-from core.app.frame import lesson as frame
+from core.app.lesson import lesson as frame
+from core.base import prose
 from core.figures.numbers import readable
 from core.model.config import ModelConfig
 from core.model.trace import BlockTrace, Trace

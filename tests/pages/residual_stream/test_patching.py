@@ -11,7 +11,7 @@ import pyarrow
 import pytest
 import torch
 
-from core.app.base import prose
+from core.base import prose
 from core.language import contrasts
 from core.model.block import HeadEdits
 from core.model.intervention import Intervention, Patch

@@ -13,9 +13,9 @@ import torch
 import torch.nn.functional as F
 from streamlit.testing.v1 import AppTest
 
-from core.app.base import prose
 from core.app.compute import cache
-from core.app.frame.lesson import Lesson
+from core.app.lesson.lesson import Lesson
+from core.base import prose
 from core.components.lib.bytes import pack
 from core.figures import residual_stream as figures
 from core.figures.numbers import plain_number

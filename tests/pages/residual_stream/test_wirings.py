@@ -11,9 +11,9 @@ import pytest
 import torch
 
 from core.analysis import one_block
-from core.app.base import prose
 from core.app.compute import cache
-from core.app.frame import lesson as frame
+from core.app.lesson import lesson as frame
+from core.base import prose
 from core.figures.numbers import readable
 from core.model.config import ModelConfig
 from core.model.transformer import Transformer

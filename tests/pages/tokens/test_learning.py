@@ -10,7 +10,7 @@ from collections import Counter
 
 import pytest
 
-from core.app.base import prose
+from core.base import prose
 from core.language.segmentation import words_of
 from tests.helpers import lessons, messages
 from tests.helpers.javascript import evaluate

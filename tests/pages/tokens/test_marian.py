@@ -3,7 +3,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from core.app.base import catalogue
+from core.base import catalogue
 from tests.helpers import kinds, lessons, library_models, sentencepiece_files
 from tests.helpers.messages import given
 from tests.helpers.stories_only import told

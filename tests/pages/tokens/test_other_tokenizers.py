@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from core.app.base import prose
+from core.base import prose
 from core.huggingface import tokens
 from core.huggingface.tokens import NumberedTokens, PretrainedTokenizer
 from core.model.tokenizer import Tokenizer

@@ -13,9 +13,9 @@ import pytest
 import tokenizers
 from streamlit.testing.v1 import AppTest
 
-from core.app.base import prose, signs
 from core.app.compute import cache
 from core.app.state.run import Run, read
+from core.base import prose, signs
 from core.language.segmentation import WORDS, words_of
 from core.model.tokenizer import Tokenizer, visible_form
 from pages.tokens import learned, merges, methods, vocabulary

@@ -9,11 +9,11 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from core.app.base import addresses, catalogue, prose
 from core.app.compute import cache
-from core.app.frame.lesson import Lesson
+from core.app.lesson.lesson import Lesson
 from core.app.state.prompts import example_prompts
 from core.app.state.run import Run, read
+from core.base import addresses, catalogue, prose
 from core.model.intervention import HeadEdit, Intervention
 from pages.overview import map as pass_map
 from pages.tour import ending, looking, pieces, steps, words

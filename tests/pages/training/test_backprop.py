@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from core.app.base import prose
+from core.base import prose
 from core.learning import backprop
 from core.learning.backprop import NAMES, WEIGHTS, Net
 from tests.helpers import messages

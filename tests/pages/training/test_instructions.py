@@ -11,8 +11,8 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from core.app.base import prose
 from core.app.compute import cache
+from core.base import prose
 from core.learning import instructions, task_inputs
 from tests.helpers import lessons
 from tests.helpers.lessons import fine

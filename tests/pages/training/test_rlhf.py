@@ -10,7 +10,7 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.app.base import prose
+from core.base import prose
 from core.figures.numbers import readable
 from core.learning import rlhf, tuning
 from pages.training import rlhf as view

@@ -14,10 +14,10 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from core.analysis import symmetries
-from core.app.base import prose
+from core.app.bar import prompt_bar
 from core.app.compute import cache, queue
-from core.app.frame import prompt_bar
 from core.app.state.run import Run, of_tokens, read
+from core.base import prose
 from core.learning.learner import TASKS, Copying, Learner
 from core.model import checkpoints
 from pages.training import childhood, forcing, live

@@ -13,8 +13,8 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from core.app.base import prose
 from core.app.compute import cache
+from core.base import prose
 from core.figures.numbers import readable
 from core.learning import tuning, tuning_texts
 from core.learning.learner import Copying, Learner

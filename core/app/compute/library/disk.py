@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from core.app.base import deployment
+from core.base import deployment
 from core.huggingface import hub
 
 SECONDS = 5             # for which the measured size is taken to be right: measuring is a walk through the whole folder

@@ -19,12 +19,12 @@ from pathlib import Path
 import torch
 
 from core import huggingface
-from core.app.base import devices, prose
-from core.app.base.markdown import without_paths
 from core.app.compute import cache
 from core.app.compute.library import disk, names
 from core.app.compute.library.pace import Pace
 from core.app.compute.library.shelf import Room
+from core.base import devices, prose
+from core.base.markdown import without_paths
 from core.huggingface.hub import MOST_CONFIG
 from core.huggingface.tokens import NumberedTokens
 from core.model.tokenizer import Tokenizer

@@ -1,6 +1,6 @@
 """Names of the Hugging Face models that readers may load: "folder:<name below a root>" and "hub:<owner/name>".
 
-The operator allows them by environment variables (core.app.base.deployment); a reader's text is looked up among the
+The operator allows them by environment variables (core.base.deployment); a reader's text is looked up among the
 allowed names and never made into a path.
 """
 import functools
@@ -10,8 +10,8 @@ from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
-from core.app.base import deployment
-from core.app.base.deployment import is_hub_name
+from core.base import deployment
+from core.base.deployment import is_hub_name
 
 IN_FOLDER, ON_HUB = "folder:", "hub:"
 CONFIG, GGUF = "config.json", ".gguf"

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from core.app.base import deployment, devices
+from core.base import deployment, devices
 
 SHARE = 0.5                             # of the machine's memory, if the operator sets no bound
 MARGIN = 512 * 2**20                    # bytes kept free beside a model, for its passes

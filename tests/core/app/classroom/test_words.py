@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from core.app.base import prose
+from core.base import prose
 from core.components import COMPONENTS
 
 SAID = re.compile(r"\btext\.(\w+)|\btext\[([^\]]+)\]|this\.(?:add\(row, |press\()\"(\w+)\"")

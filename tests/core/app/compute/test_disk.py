@@ -8,8 +8,8 @@ import pytest
 from huggingface_hub import constants
 
 from core import huggingface
-from core.app.base import deployment, prose
 from core.app.compute.library import disk, loading
+from core.base import deployment, prose
 from core.huggingface import Preview, hub
 from core.model.config import STORIES
 from tests.helpers.lessons import fine, open_at

@@ -9,9 +9,9 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from core.app.base import prose
 from core.app.compute import growing_results, queue
 from core.app.compute.growing_results import Part
+from core.base import prose
 from tests.benchmarks.reader import GROWS, Answer, Reader, key_of, query_of
 from tests.browser.serving import serve
 from tests.helpers.coroutines import finished
@@ -37,8 +37,8 @@ def steps():
 def script():
     import streamlit as st
 
-    from core.app.base import prose
     from core.app.compute import growing_results
+    from core.base import prose
     from tests.core.app.compute import test_growing_results
 
     place = st.container()

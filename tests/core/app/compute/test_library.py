@@ -21,11 +21,12 @@ from streamlit.testing.v1 import AppTest
 
 from core import huggingface
 from core.analysis import contributions, embeddings
-from core.app.base import catalogue, deployment, devices, prose
+from core.app.bar import model_offer
 from core.app.compute import cache
 from core.app.compute.library import loading, names, shelf
-from core.app.frame import differs, model_offer
+from core.app.lesson import differs
 from core.app.state import run
+from core.base import catalogue, deployment, devices, prose
 from core.cost import counting
 from core.huggingface import PretrainedError, families
 from core.huggingface.tokens import NumberedTokens

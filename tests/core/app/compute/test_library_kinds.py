@@ -15,11 +15,11 @@ import pytest
 import torch
 
 from core.analysis import stream_and_heads
-from core.app.base import catalogue, devices, prose
-from core.app.base.markdown import code
 from core.app.compute import cache
 from core.app.compute.library import loading, names
 from core.app.state import run
+from core.base import catalogue, devices, prose
+from core.base.markdown import code
 from core.figures.numbers import percent, readable
 from core.model.intervention import HeadEdit, Intervention
 from core.training import blanks

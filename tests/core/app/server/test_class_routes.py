@@ -9,11 +9,11 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from core.app.base import deployment
 from core.app.classroom import codes
 from core.app.classroom.rates import Rate
 from core.app.classroom.store import Bounds
 from core.app.server import class_routes
+from core.base import deployment
 from tests.helpers.coroutines import finished
 
 QUESTION = {"ask": "Which <b>word</b>?", "guess": {"kind": "options", "texts": ["ball", "dog"]}}

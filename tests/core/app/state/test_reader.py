@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.app.base import catalogue, deployment, devices
 from core.app.compute import cache
 from core.app.state import address, lesson_settings, model_choice, reader
 from core.app.state.lesson_settings import LARGEST, LONGEST, Setting
+from core.base import catalogue, deployment, devices
 from core.components.sampling_panel.settings import PanelSettings
 from tests.helpers import hostile, random_pages
 from tests.helpers.addresses import SETTINGS, SHARED

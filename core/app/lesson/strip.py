@@ -1,0 +1,46 @@
+"""The slim strip of the whole model on top of every lesson: the lesson's stages are lit, and each stage leads to its
+lesson.
+"""
+from core.app.compute import cache
+from core.app.parts import prompt_use
+from core.app.parts.guard import fragment
+from core.app.state import address, model_choice, reader
+from core.app.state.fragments import STRIP
+from core.base import catalogue, prose
+from core.components.strip import stage_row
+from core.model.config import ModelConfig
+
+COLOURS = {"position": "position", "attention": "attention", "stream": "residual", "mlp": "mlp", "sample": "drawn"}
+OUTPUT = ("unembedding", "softmax", "sample")
+
+
+def draw(lesson: str) -> None:
+    """Draw the strip with the stages of `lesson` lit; a fragment, since its links contain the prompt. Following a stage
+    opens its lesson with the same prompt and selection.
+    """
+    fragment(lambda: _strip(lesson), key=STRIP)()
+
+
+def _strip(lesson: str) -> None:
+    own = prompt_use.now().model        # a view may show another model than the chosen one
+    config = cache.shared_model(own if cache.exists(own) else model_choice.shown(), reader.device()).model.config
+    words = prose.load("app").of_kind(config.kind)
+    here = address.link()
+    stages = [_stage(stage, lesson, here, words, config) for stage in catalogue.STAGES]
+    followed = stage_row(words.label("strip_name"), words.label("strip_blocks", n=config.n_layers), stages,
+                         key=f"strip_{lesson}")
+    if followed in {entry.id for entry in catalogue.existing()} - {lesson}:
+        reader.open_lesson(followed, {})
+
+
+def _stage(stage: str, lesson: str, here: str, words: prose.TextFile, config: ModelConfig) -> dict:
+    leads_to = catalogue.lesson_of(stage)
+    # a model without a language head has no way from its last vectors to a token
+    lit = stage in catalogue.entry(lesson).stages and (config.output_head == "language" or stage not in OUTPUT)
+    if lit and lesson != catalogue.HOME:
+        leads_to = None   # we are there
+    href = f"./{catalogue.url_path(leads_to)}{here}" if leads_to else None
+    other = {"position": config.positions, "unembedding": "tied" if config.tied_embeddings else "untied"}.get(stage)
+    name = f"{stage}_{other}" if f"stage_{stage}_{other}" in words.labels else stage
+    return {"label": words.label(f"stage_{name}"), "hint": words.label(f"hint_{name}"), "lesson": leads_to,
+            "href": href, "lit": lit, "repeated": stage in catalogue.REPEATED, "colour": COLOURS.get(stage, "kept")}

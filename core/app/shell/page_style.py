@@ -1,0 +1,39 @@
+"""The style of the page around the pictures: the palette as CSS variables, tight paddings, present mode's larger type.
+"""
+from pathlib import Path
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from core.app.state import model_choice, reader
+from core.base import catalogue, deployment, prose
+from core.components.page import help_page
+from core.figures import style
+
+TRY_FOOT, CLASS_FOOT = 58, 84
+_SHEET, _LOOK = (Path(__file__).parent / "page.css").read_text(encoding="utf-8").split(
+    "/* ==== read only alone ==== */")
+_CSS, _PRESENT = _SHEET.split("/* ==== present mode alone ==== */")
+
+
+def inject() -> DeltaGenerator:
+    """Put the theme's variables and the page's rules into the document; components inherit the variables. Return a
+    place for elements that take no room.
+    """
+    own = {"--tx-scale": f"{reader.scale()}", "--tx-foot": f"{_foot()}px"}
+    variables = "".join(f"{name}:{value};" for name, value in (style.css_variables(reader.theme()) | own).items())
+    present = f"html {{ font-size: {reader.scale():.0%} !important; }}{_PRESENT}" if reader.present() else ""
+    present += _LOOK if reader.looks_on() else ""
+    # as Markdown, which arrives before any other element: the page does not jump while it loads
+    with st.container(key="page_style"):
+        st.markdown(f"<style>:root{{{variables}}}{_CSS}{present}</style>", unsafe_allow_html=True)
+        # here, since nothing in this container takes any room
+        help_page(prose.load("app").label("chart_keys"), ".st-key-prompt textarea",
+                  deployment.current().prompt_characters, reader.say_cut)
+        return st.container()
+
+
+def _foot() -> int:
+    """The height in pixels of the bar at the foot of the window: a step of a class, or of "Try this"."""
+    has_experiments = model_choice.page() != catalogue.MAP
+    return CLASS_FOOT if reader.class_step() else TRY_FOOT if reader.present() and has_experiments else 0
