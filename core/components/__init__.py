@@ -1,4 +1,4 @@
-"""Small pictures and controls of hand-written JavaScript and CSS, each beside its Python face."""
+"""Small pictures and controls in hand-written JavaScript and CSS, each beside the Python that draws it."""
 import contextlib
 import functools
 import json
@@ -11,14 +11,14 @@ import streamlit as st
 from core.base import scripts
 from core.components.lib.bytes import with_heard
 
-# Streamlit makes a module of its own from the text of a component's script, and from there no relative import leads
-# anywhere. So that text is this loader, and the script a file that it imports; what that imports is asked for with it.
+# Streamlit makes a module from the text of a component's script, in which relative imports do not work. So that text is
+# this loader, which imports the script as a file and asks for the script's own imports at the same time.
 #
-# Streamlit calls the default export for each new data, without waiting for the call before it; when that one ends late,
-# Streamlit calls what it returned, to end what the component began. So while the file is on its way the last call alone
-# is for the component, and only the last call's return value ends it. A file that does not come is asked for once more:
-# Streamlit would show the failure in the picture's place until the reader leaves the page. Then all files have another
-# address, for many browsers remember that an address has failed and ask no more (Firefox 153, Chromium 150).
+# Streamlit calls the default export for each new data, without waiting for the previous call; if that call ends late,
+# Streamlit calls the function that it returned, to end the component. So while the file is on its way, only the last
+# call reaches the component, and only its return value ends it. A file that does not come is asked for once more, since
+# Streamlit would show the failure in the picture's place until the reader leaves the page. The second time all files
+# have another address, since many browsers remember a failed address and do not ask again (Firefox 153, Chromium 150).
 _LOADER = """const last = new WeakMap();
 let again = "";
 const at = (path) => new URL(path.replace("/VERSION/", `/VERSION${again}/`), location);
@@ -40,22 +40,22 @@ export default async (component) => {
 
 COMPONENTS = Path(__file__).parent
 _LIB = COMPONENTS / "lib"
-SENT = "sent"           # the entry of settings that numbers them
+SENT = "sent"           # the entry in settings with their number
 
 
 def declare(name: str, script: Path, *, html: str = "", styles: Sequence[Path] = ()) -> Callable:
     """Register a component of Streamlit and return the function that draws it.
 
-    script: the ES module whose default export draws it; Streamlit's documentation of components says what that is given
-    and may return. html: what the component's root holds at first. styles: CSS files, after the one that all share.
+    script: the ES module whose default export draws it; Streamlit's documentation of components says what the export
+    gets and may return. html: the first content of the component's root. styles: CSS files, after the shared one.
 
-    The function takes `key`, what Streamlit's takes, and what to call, as callbacks: `events`, by the name of a
-    trigger, with the value of each event, once for each and in their order; `on_settings` with the state "settings".
-    With `on_settings`, `data` are bytes, and behind them stands which of the picture's words Python has heard: echo.js
-    needs it.
+    The function takes `key`, Streamlit's own arguments, and callbacks: `events`, by the name of a trigger, called with
+    the value of each event, once for each and in their order; `on_settings`, called with the state "settings". With
+    `on_settings`, `data` are bytes, and the number of the picture's last message that Python has heard follows them:
+    echo.js needs it.
 
-    A picture tells of a pick with a little delay: what a reader does meanwhile may have taken the picture off the page,
-    and its state with it. Then nothing is called.
+    A picture reports a pick with a little delay: meanwhile the reader may have removed the picture from the page, and
+    its state with it. Then nothing is called.
     """
     css = "\n".join(path.read_text(encoding="utf-8") for path in (_LIB / "component.css", *styles)) if styles else None
     loader = (_LOADER.replace("ADDRESS", scripts.address(script)).replace("FILES", json.dumps(scripts.imported(script)))
@@ -81,7 +81,7 @@ def _pass_on(key: str, events: Mapping[str, Callable[[Any], None]]) -> None:
     news = [event for event in told if event[0] > st.session_state.get(heard, 0)]
     if news:
         st.session_state[heard] = news[-1][0]
-    # all are called; of several that ask for a run, the last decides which
+    # all are called; if several ask for a run, the last decides which run
     with contextlib.ExitStack() as calls:
         for _, name, value in reversed(news):
             calls.callback(events[name], value)
@@ -93,11 +93,10 @@ def _settle(key: str, on_settings: Callable[[dict], None]) -> None:
 
 
 def _heard(key: str) -> int:
-    """The number of the last word of a picture that Python has heard; 0 for none, and for a picture that numbers none.
-    """
+    """The number of a picture's last message that Python has heard; 0 for none, and for a picture without numbers."""
     return _settings(key).get(SENT, 0)
 
 
 def _settings(key: str) -> dict:
-    """The state "settings" of a component as the browser has told it, empty before it has."""
+    """The state "settings" of a component, as sent by the browser; empty before that."""
     return (st.session_state[key].get("settings") if key in st.session_state else None) or {}

@@ -27,7 +27,7 @@ def payload(values: np.ndarray, allowed: np.ndarray, title: str, picked: tuple[i
     """The bytes of one (N, N) matrix under an (N, N) bool mask: its title, the picked (query, key), the header, and
     float32 values between each row's first and last allowed key.
 
-    With an empty header the answer to a hand.
+    With an empty header they are the answer to a hand.
     """
     query, key = picked or (None, None)
     first, last = row_ranges(allowed)
@@ -45,14 +45,13 @@ def attention_view(values: np.ndarray, allowed: np.ndarray, tokens: Sequence[str
                    on_pick: Callable[[int, int], None] = lambda query, key: None) -> None:
     """Draw `values` (N, N), rows = queries, columns = keys; `on_pick(query, key)` is called on a click or Enter.
 
-    shows: "matrix" or "lines"; beside: the two beside each other, where the picture is wide enough. signed: scores,
-    drawn on the diverging scale about zero; otherwise weights in [0, 1] on the wall's own scale.
-    picked: the (query, key) that is marked. guess: the one that the reader guessed, dashed, and named with the string
-    "guess" of `text`. label: what stands before a reading, such as "3.5". scale: how much larger
-    type is drawn.
-    text: the strings "title", "scale", "masked", "key_axis", "query_axis", "keys_help". height: the least and the most
-    pixels that the picture takes; foot: what it leaves free below it.
-    hand: a slider over the picture that answers while it moves, as `routes.hand` describes it, with `payload`;
+    shows: "matrix" or "lines"; beside: both side by side, if the picture is wide enough. signed: scores, drawn on the
+    diverging scale about zero; otherwise weights in [0, 1] on the wall's own scale.
+    picked: the (query, key) that is marked. guess: the reader's (query, key), dashed, and named with the string "guess"
+    of `text`. label: the text before a reading, such as "3.5". scale: of the type.
+    text: the strings "title", "scale", "masked", "key_axis", "query_axis", "keys_help". height: the least and the
+    greatest height of the picture in pixels; foot: the pixels that it leaves free below it.
+    hand: a slider over the picture, from `routes.hand`, which is answered by `payload` while it moves;
     `on_hand(value)` is called when the hand has let go and the picture stands.
     """
     header = {"tokens": list(tokens), "text": text, "label": label, "shows": shows, "beside": beside,

@@ -1,5 +1,5 @@
-// One head, large: the matrix of its weights or scores with tokens on both axes, or lines from queries to keys, or the
-// two beside each other. They are in matrix.js and lines.js.
+// One head, large: the matrix of its weights or scores with tokens on both axes, or lines from queries to keys, or both
+// side by side. They are in matrix.js and lines.js.
 import { unpack } from "../lib/bytes.js";
 import { buildHand } from "../lib/hand.js";
 import { significant } from "../lib/numbers.js";
@@ -9,7 +9,7 @@ import { LEAST_ROW, layOutLines } from "./lines.js";
 import { layOutMatrix, wireMatrix } from "./matrix.js";
 
 const SMALLEST = 15;        // px, of a token's name on a projector
-const BESIDE_FROM = 48;     // em, of a picture that has room for the lines beside the matrix
+const BESIDE_FROM = 48;     // em, the least width of a picture with room for the lines beside the matrix
 
 class Head {
   constructor(root) {
@@ -60,15 +60,15 @@ class Head {
     if (this.alone !== "matrix") layOutLines(this);
   }
 
-  /** Which of the two is shown; null where both are. */
+  /** The name of the one that is shown, null if both are. */
   get alone() { return this.both ? null : this.shows; }
 
-  /** Type may be smaller where a projector's rows are low, so that every row keeps its token. */
+  /** The size of the type: smaller if a projector's rows are low, so that every row keeps its token. */
   letterFor(row) {
     return this.type > SMALLEST ? Math.max(SMALLEST, Math.min(this.type, Math.round(row))) : this.type;
   }
 
-  /** The value of a cell; NaN where the mask forbids. */
+  /** The value of a cell; NaN if the mask forbids it. */
   valueOf(query, key) {
     return valueIn(this, this.values, query, key);
   }

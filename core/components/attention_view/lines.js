@@ -7,12 +7,12 @@ import { tokenChip } from "../lib/pattern.js";
 import { readTheme } from "../lib/theme.js";
 
 export const LEAST_ROW = 15;       // px
-const NAMED = 0.05;       // so much has a name in rows that have little room
+const NAMED = 0.05;       // least weight of a token that keeps its name in rows with little room
 const FAINTEST = 0.01;    // a weight under this draws no line: it would be a tenth of a pixel
 
 export function layOutLines(view) {
   const { both } = view, most = 30 * (view.type / 12), letter = view.letterFor(view.room / view.n);
-  // beside the matrix the rows are the matrix's own
+  // beside the matrix the rows have the matrix's height
   const height = both ? view.tall : Math.max(LEAST_ROW, Math.min(most, view.room / view.n));
   fillTokens(view, view.queries, "query", (i) => view.trigger("picked", [i, view.key ?? i]));
   fillTokens(view, view.keys, "key", (j) => view.trigger("picked", [view.query ?? view.n - 1, j]));

@@ -1,4 +1,4 @@
-// The matrix: queries are rows, top down; keys are columns. Drag a rectangle to zoom in, double click or Escape to see
+// The matrix: queries are rows, top down; keys are columns. Drag a rectangle to zoom in; double click or Escape shows
 // all again.
 import { sharpen, screenRatio, stroke, write } from "../lib/canvas.js";
 import { exact } from "../lib/numbers.js";
@@ -8,12 +8,12 @@ import { abridged } from "../lib/text.js";
 import { readTheme } from "../lib/theme.js";
 import { drawThreads } from "./lines.js";
 
-// most letters of a label; pixels of its line; least pixels of a cell in which the label's outline fits
+// most letters of a label; height of its line in pixels; least height of a cell in which the label's outline fits
 const LETTERS = 11, LINE = 12, CHIP_FROM = 17;
 const OVERHANG = 34;      // px right of the cells, for the slanted labels, or as many as the last ones reach out
 const LARGEST = 44;       // px, of a cell
-const FLAT = 2.2;         // times as wide as it is high may a cell be on a projector, whose matrix fills its width
-const LINES = 0.42;       // of the width have the lines beside it
+const FLAT = 2.2;         // largest ratio of a cell's width to its height on a projector, whose matrix fills its width
+const LINES = 0.42;       // share of the width for the lines beside it
 
 export function wireMatrix(view) {
   const { cells } = view;
@@ -75,7 +75,7 @@ function levelsOf(view) {
   return { levels, rows, columns, zero: signed ? 127.5 : 0 };
 }
 
-// The labels to draw: always that of the picked query or key, and of the others as many as do not overlap.
+// The labels to draw: always that of the picked query or key, and as many others as do not overlap.
 function labelled(from, to, cell, line, picked) {
   const step = Math.max(1, Math.ceil(line / cell)), places = [];
   for (let i = from; i < to; i += step)
@@ -105,8 +105,8 @@ function drawLabels(view, context) {
     () => write(context, view.text.query_axis, 0, 0, ink("query-ink"), "left", { font }));
 }
 
-// A token with its end ("right") or its start ("left") at x, bold in `tone` where it is picked, and in the outline of a
-// chip where there is room for it.
+// A token with its end ("right") or its start ("left") at x, bold in `tone` if it is picked, and in the outline of a
+// chip if there is room for it.
 function drawToken(view, context, token, x, y, side, tone) {
   const { ink } = readTheme(), { letter } = view, text = abridged(view.tokens[token], LETTERS), half = letter * 0.66;
   write(context, text, x, y, tone || ink("text"), side, { font: `${tone ? "700 " : ""}${letter}px ${ink("mono")}` });
@@ -118,14 +118,14 @@ function drawToken(view, context, token, x, y, side, tone) {
   context.stroke();
 }
 
-// ---- the cursor and what is picked ----
+// ---- the cursor and the picked cell ----
 
 function drawOverlay(view) {
   const { cell, tall, left, above, window: [top, bottom, start, end] } = view, { ink } = readTheme();
   const context = sharpen(view.overlay, view.across, view.down);
   const box = (query, key) => [left + (key - start) * cell, above + (query - top) * tall];
   const inside = (place) => place.query >= top && place.query < bottom && place.key >= start && place.key < end;
-  // in cells too fine for a frame the middle is marked
+  // in cells too fine for a frame, mark the middle
   const fine = tall < 4, [wide, high] = fine ? [0, 0] : [cell, tall], rim = fine ? 2 : 0;
   const frame = (place, thickness) => {
     const [x, y] = box(place.query, place.key);
@@ -142,7 +142,7 @@ function drawOverlay(view) {
   if (view.drag?.to) drawDrag(context, view, box, ink("text"));
 }
 
-// What the reader has guessed: a dashed frame with its name above it.
+// The reader's guess: a dashed frame with its name above it.
 function drawGuess(context, view, box, inside) {
   const [query, key] = view.guess, { ink } = readTheme(), rim = 2;
   if (!inside({ query, key })) return;

@@ -1,13 +1,13 @@
-// A class of phones, in the prompt bar: a button that opens it and then says its code and how many are there, with a
-// dialog that shows the way in as large as the screen. What only an open dialog needs is loaded with it.
+// A class of phones, in the prompt bar: a button that opens it and then shows its code and the number of phones, with a
+// dialog that shows how to join as large as the screen. Code that only an open dialog needs is loaded with it.
 import { button, fill, make } from "../lib/dom.js";
 import { linkTo } from "../class_wall/link.js";
 import { isOwn } from "./own.js";
 
 const FOLLOWED_EVERY = 700;              // ms
-// of an address: the teacher's alone
+// settings in an address that only the teacher's page has
 const OWN = ["present", "class", "class_plan", "class_revealed", "ask", "look"];
-// in the storage of this tab: "CODE KEY"; and the same with what phones show of the wall
+// in the storage of this tab: "CODE KEY"; and the same with the phones' way to follow the wall
 const KEPT = "transformer-class", FOLLOWED = "transformer-class-followed";
 
 export function kept(name = KEPT) {
@@ -25,7 +25,7 @@ export function keep(text, name = KEPT) {
   } catch { /* a browser that keeps nothing: the class lasts as long as the page */ }
 }
 
-/** The path of the page as phones open it. */
+/** The path of the page in its form for phones. */
 export function placeOf({ pathname, search }) {
   const query = new URLSearchParams(search);
   for (const name of OWN) query.delete(name);
@@ -34,7 +34,7 @@ export function placeOf({ pathname, search }) {
 }
 
 const STEP = ".st-key-class_question";
-/** Whether a question stands on the wall in place of its picture, which phones are not to see before. */
+/** Whether a question stands on the wall in place of its picture, which phones must not see before. */
 const isCovered = () => Boolean(document.querySelector(`.st-key-class_wall, ${STEP}`));
 
 export default function ({ data, parentElement, setTriggerValue }) {
@@ -42,7 +42,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   root.desk ??= new Desk(root);
   root.desk.tell = setTriggerValue;
   root.desk.receive(data);
-  // a desk that is left would hear the second device's wishes beside the one that comes
+  // the desk of a page that is left would also hear the second device's wishes
   return () => { root.desk?.close(); root.desk = null; root.replaceChildren(); };
 }
 
@@ -57,7 +57,7 @@ export class Desk {
     Object.assign(this, { data, text: data.text });
     const name = code ? `${code} ${key}` : "";
     if (name) keep(name);
-    else if (kept() && !this.restored) {        // the page was loaded anew
+    else if (kept() && !this.restored) {        // the page was reloaded
       this.restored = true;
       this.tell("opened", kept().split(" "));
     }
@@ -67,7 +67,7 @@ export class Desk {
     this.dialog?.receive();
   }
 
-  /** Hear of the class that is open now. */
+  /** Listen to the class that is open now. */
   follow(name) {
     this.quiet?.();
     clearInterval(this.following);
@@ -92,7 +92,7 @@ export class Desk {
     this.dialog?.close();
   }
 
-  /** As before, where the page was loaded anew. */
+  /** After a reload, let phones follow as before. */
   goOnFollowing(shown) {
     const [code, key, follows] = kept(FOLLOWED).split(" ");
     if (!shown || this.follows !== "off" || `${code} ${key}` !== this.name) return;
@@ -100,13 +100,13 @@ export class Desk {
     else this.letFollow(follows);
   }
 
-  /** The teacher's own question, which the second device may have asked, has the wall for itself. */
+  /** Show the teacher's own question, which the second device may have asked, alone on the wall. */
   showOwn(shown) {
     if (shown?.phase === "open" && isOwn(shown.asked)) this.withDialog((dialog) => dialog.showOwn(shown.asked));
   }
 
-  /** What the second device asks for: a game; or the way on and back of a presenter's remote, by which the question of
-      a step is revealed, too. */
+  /** Do what the second device asks for: a game; or the next or previous step, as by a presenter's remote, which also
+      reveals the question of a step. */
   heed([number, what, given] = [0, "", ""]) {
     const isNew = this.heard !== undefined && number > this.heard, isStep = document.querySelector(STEP);
     const key = { next: "PageDown", back: "PageUp", reveal: isStep ? "PageDown" : "" }[what];
@@ -117,7 +117,7 @@ export class Desk {
     else if (key) document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
   }
 
-  /** Tell the second device where the plan is. */
+  /** Tell the second device the present step of the plan. */
   note() {
     const { notes } = this.data, written = JSON.stringify(notes);
     if (!this.link || written === this.noted) return;
@@ -125,7 +125,7 @@ export class Desk {
     this.link.act("note", { notes });
   }
 
-  /** Let phones show the picture on the wall, wherever it goes ("on"), that of this moment ("freeze"), or none
+  /** Let phones show the picture on the wall as it changes ("on"), the picture of this moment ("freeze"), or none
       ("off"). */
   letFollow(how) {
     clearInterval(this.following);
@@ -155,7 +155,7 @@ export class Desk {
     this.opener.classList.toggle("on", Boolean(code));
   }
 
-  /** Ask what the model says after a text to these words; `data.told` has it then. */
+  /** Ask how probable the model finds these words after a text; `data.told` then has the answer. */
   read(text, words) {
     this.tell("read", [text, words]);
   }

@@ -1,5 +1,5 @@
-// The dialog of a class, in three tabs: the way in, what can be asked, and what is left afterwards. A question or a
-// game has it for itself.
+// The dialog of a class, in three tabs: how to join, questions and games, and the results. A question or a game has the
+// dialog for itself.
 import { button, fill, make, setText } from "../lib/dom.js";
 import { Wall } from "../class_wall/wall.js";
 import { Game, HeadGame } from "./games.js";
@@ -15,7 +15,7 @@ export class DeskDialog {
     this.node = make("dialog", "desk", desk.root);
     this.node.onclose = () => this.clear();
     this.node.onkeydown = (event) => event.stopPropagation();      // the page's own keys would take the letters
-    // wherever the focus is: a presenter's keys would take it
+    // wherever the focus is, since a presenter's keys would take the key
     this.pressed = (event) => this.closeBy(event);
     document.addEventListener("keydown", this.pressed, true);
     this.head = make("header", "head", this.node);
@@ -60,7 +60,7 @@ export class DeskDialog {
     this.join?.hear(shown);
   }
 
-  /** End what has the dialog for itself. */
+  /** End the question or game that has the dialog for itself. */
   clear() {
     this.wall?.close();
     this.game?.close();
@@ -90,7 +90,7 @@ export class DeskDialog {
       button(games, text[`${kind}_play`], "", () => this.play(kind), "quiet");
   }
 
-  /** A question of the teacher's own, with two to six options, or with a word as the answer. */
+  /** Draw the form for a teacher's own question, with two to six options, or with a word as the answer. */
   ownQuestion(place) {
     const { text } = this.desk;
     const form = make("form", "", place), ask = field(form, text.own_ask), options = field(form, text.own_options);
@@ -108,7 +108,7 @@ export class DeskDialog {
     };
   }
 
-  /** A question of the teacher's own on the whole wall, whichever device has asked it. */
+  /** Show a teacher's own question on the whole wall, whichever device has asked it. */
   showOwn(asked) {
     const { link, text } = this.desk;
     if (!this.node.open) this.node.showModal();
@@ -118,7 +118,7 @@ export class DeskDialog {
     this.offerWay(text.own_another);
   }
 
-  /** A game has the dialog for itself. kind: "story", "guess" or "heads"; given: a text to guess. */
+  /** Start a game, which has the dialog for itself. kind: "story", "guess" or "heads"; given: a text to guess. */
   play(kind, given = "") {
     if (!this.node.open) this.node.showModal();
     this.clear();
@@ -127,7 +127,7 @@ export class DeskDialog {
     this.offerWay(this.desk.text.game_end);
   }
 
-  /** The way back to the tabs, where nothing is asked. */
+  /** Draw the button back to the tabs, where nothing is asked. */
   offerWay(label) {
     button(make("footer", "foot", this.body), label, "", () => {
       this.desk.link.act("clear");
@@ -136,8 +136,8 @@ export class DeskDialog {
     }, "quiet");
   }
 
-  /** The next thing to do in what has the dialog for itself; false where nothing has, or where that hears `what` by
-      itself. */
+  /** Do the next thing in the question or game that has the dialog for itself; false if there is none, or if it hears
+      `what` by itself. */
   goOn(what) {
     if (!this.node.open || !(this.wall || this.game) || what === "reveal" && !this.game?.takesReveal) return false;
     this.body.querySelector(".commit:not(:disabled)")?.click();
@@ -166,7 +166,7 @@ export class DeskDialog {
     }, "quiet");
   }
 
-  /** The rules by which tallies are drawn, for a page of its own. */
+  /** The CSS rules that draw tallies, for a separate page. */
   styles() {
     return [...this.desk.root.getRootNode().querySelectorAll("style")].map((style) => style.textContent).join("\n");
   }

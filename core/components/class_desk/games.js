@@ -1,4 +1,4 @@
-// What a class plays: it writes a text together, word by word, as a model does, its answers being the distribution that
+// Games of a class: it writes a text together, word by word, as a model does: its answers are the distribution that
 // temperature, top-k and top-p cut; or it guesses the next word of a known text, which is Shannon's game.
 import { plain } from "../class_tally/tally.js";
 import { Wall } from "../class_wall/wall.js";
@@ -18,23 +18,23 @@ export function cutWords(words, settings) {
   return { rows, draw: (xi) => cut.tokenIds[cut.draw(xi)] };
 }
 
-/** −log2 of the share of those who were right, in bits; null where nobody was. */
+/** −log2 of the share of those who were right, in bits; null if nobody was. */
 export function classBits(words, n, truth) {
   const right = words.find(([word]) => word === plain(truth))?.[1] ?? 0;
   return right ? -Math.log2(right / n) : null;
 }
 
-/** The entropy of counts in bits, as tally.py has it. */
+/** The entropy of counts in bits, as in tally.py. */
 export function entropyOf(counts) {
   const all = counts.reduce((sum, n) => sum + n, 0);
   return counts.reduce((sum, n) => (n ? sum - n / all * Math.log2(n / all) : sum), 0);
 }
 
-/** The words of a text, each with the blanks before it. */
+/** The words of a text, each with the white space before it. */
 export const wordsOf = (written) => written.match(/\s*\S+/g) ?? [];
 
 export class Game {
-  /** kind "story" or "guess"; desk: the Desk, whose read(text, words) asks the model; given: a text to guess, where the
+  /** kind "story" or "guess"; desk: the Desk, whose read(text, words) asks the model; given: a text to guess, if the
       second device has sent one. */
   constructor(place, desk, kind, given = "") {
     Object.assign(this, { place, desk, kind, text: desk.text, rounds: [], number: 0, settings: {}, takesReveal: true });
@@ -57,8 +57,8 @@ export class Game {
     };
   }
 
-  /** Texts that the class does not know, by their titles; a text of the teacher's own comes from the second device, for
-      here everybody would read it. */
+  /** Offer texts that the class does not know, by title; a teacher's own text comes from the second device, since here
+      everybody would read it. */
   offerShelf() {
     make("p", "kicker", this.place, this.text.guess_begin);
     const shelf = make("div", "shelf", this.place);
@@ -106,14 +106,14 @@ export class Game {
     this.draw();
   }
 
-  /** Plain words are shown, and those that were ticked on the second device. */
+  /** Wait for words: plain ones are shown, and those that were ticked on the second device. */
   wait() {
     this.count = make("p", "count", this.place, fill(this.text.count, { n: 0, all: this.desk.shown?.there ?? 0 }));
     button(make("div", "row", this.place), this.text.reveal, "", () =>
       this.desk.link.act("reveal", { model: this.truth ? { answer: this.truth } : null }), "commit");
   }
 
-  /** Hear what the model says; its answer to an earlier text comes too late. */
+  /** Take the model's answer; one to an earlier text comes too late. */
   learn({ told }) {
     if (!told || told.text !== this.done || this.phase !== "shown" || told === this.told) return;
     this.told = told;
@@ -133,7 +133,7 @@ export class Game {
     if (other) this.place.append((this.list ??= new WordList(null, this.desk.link, this.text, true)).box);
   }
 
-  /** A word with two bars: the class's, and below it the model's. */
+  /** Draw a word with two bars: the class's, and below it the model's. */
   row(table, word, share, p) {
     const row = make("div", `row${word === plain(this.truth) ? " right" : ""}`, table);
     const name = make("div", "name", row), track = make("span", "track", row);
@@ -144,7 +144,7 @@ export class Game {
     make("span", "p", row, p === undefined ? "" : `${this.text.model} ${percent(p)}`);
   }
 
-  /** Temperature, top-k and top-p cut what the class has said, and one word of what is left is drawn. */
+  /** Offer temperature, top-k and top-p, which cut the class's words, and draw one of the words that are left. */
   offerDraw(drawn) {
     const row = make("div", "settings", this.place);
     for (const [name, min, max, step, usual] of SETTINGS) {
@@ -175,7 +175,7 @@ export class Game {
     next.disabled = !told;
   }
 
-  /** The rounds so far: how often somebody was right, and the bits of those rounds. */
+  /** Sum up the rounds so far: how often somebody was right, and the bits of those rounds. */
   sum() {
     const known = this.rounds.filter(([own, model]) => own !== null && model !== null);
     const mean = (i) => known.reduce((sum, bits) => sum + bits[i], 0) / known.length;
@@ -188,7 +188,7 @@ export class Game {
   close() { /* nothing runs */ }
 }
 
-/** Which of five heads would you switch off, to change the next token most? The model tries all of them. */
+/** The game of heads: the class switches off one of five, to change the next token most; the model tries all heads. */
 export class HeadGame {
   constructor(place, desk) {
     Object.assign(this, { place, desk, about: `heads ${Date.now()}` });
@@ -198,7 +198,7 @@ export class HeadGame {
 
   hear() { /* the wall hears by itself */ }
 
-  /** What Python has computed: first the heads to choose from, then what the class's choice does. */
+  /** Take Python's results: first the heads to choose from, then the effect of the class's choice. */
   learn({ effect }) {
     if (effect?.about !== this.about) return;
     if (!this.wall) this.offer(effect.candidates);

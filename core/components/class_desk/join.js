@@ -1,11 +1,11 @@
-// The way into a class, as large as the screen: code, address and QR; what phones show of the wall; the teacher's own
-// second device; and phones that nobody holds, with which a teacher tries the class alone.
+// How to join a class, as large as the screen: code, address and QR; how phones follow the wall; the teacher's own
+// second device; and simulated phones, with which a teacher tries the class alone.
 import { button, fill, make, setText } from "../lib/dom.js";
 
-const SHOWN_FOR = 10;           // seconds: who scans the second device's code leads the class
+const SHOWN_FOR = 10;           // seconds: anyone who scans the second device's code leads the class
 const FOLLOWS = ["off", "on", "freeze"];
 
-/** Draw it; {hear(shown)} is told what the class shows. */
+/** Draw it; return {hear(shown)}, to be called with the class's state. */
 export function drawJoin(place, desk) {
   const { text, data } = desk, way = make("section", "way", place);
   const qr = make("img", "qr", way), side = make("div", "side", way);
@@ -42,7 +42,7 @@ function offerAddresses(side, addresses, text, choose) {
   list.onchange = () => choose(addresses[list.value]);
 }
 
-/** What phones show of the wall: nothing, its picture as it changes, or the picture of this moment. */
+/** Offer how phones follow the wall: not at all, its picture as it changes, or the picture of this moment. */
 function offerFollow(ways, desk) {
   const { text } = desk, group = make("fieldset", "follows", ways);
   make("legend", "", group, text.follow);
@@ -54,7 +54,7 @@ function offerFollow(ways, desk) {
   }
 }
 
-/** The teacher's second device: its QR stands in the place of the class's for a moment. */
+/** Offer the teacher's second device: for a moment its QR code replaces the class's. */
 function offerLead(ways, desk, show, back) {
   const { text, data } = desk, open = button(ways, text.lead_show, "", () => {
     let left = SHOWN_FOR;

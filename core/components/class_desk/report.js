@@ -1,5 +1,5 @@
-// A class's numbers: as CSV, a line for each answer that was given or is right, with how many gave it; and as a page to
-// print. Nobody is in them.
+// A class's results: as CSV, a line for each answer that was given or is right, with its count; and as a page to print.
+// They name nobody.
 import { plain, showTally } from "../class_tally/tally.js";
 import { pictureAt, reasonOf } from "../class_wall/pictures.js";
 import { fill, make } from "../lib/dom.js";
@@ -8,14 +8,14 @@ import { shareOf } from "../prediction/told.js";
 
 const PARTS = 24;        // of a slider: BINS of tally.py
 
-/** A cell: quoted, with no formula that a spreadsheet would compute; a number is none. */
+/** A cell: quoted, without a formula that a spreadsheet would compute; a number is no formula. */
 const cell = (value) => (typeof value === "number" ? `"${value}"`
   : `"${String(value ?? "").replace(/^[=+\-@\t\r]/, "'$&").replaceAll('"', '""')}"`);
 
 /** A text without the marks of code in it. */
 const bare = (written) => written.replaceAll("`", "");
 
-/** The answers of a question's tally, and the model's word where nobody has given it: [text, count]. */
+/** The answers of a question's tally, and the model's word if nobody has given it: [text, count]. */
 export function rowsOf({ guess, tally, model }) {
   const { kind } = guess;
   if (kind === "options" || kind === "place") return guess.texts.map((text, i) => [text, tally.counts[i]]);
@@ -27,7 +27,7 @@ export function rowsOf({ guess, tally, model }) {
   return [...tally.words, ...(isNew ? [[own, 0]] : []), ["…", tally.other]];
 }
 
-/** The ends of the part i of n equal parts of a slider. */
+/** The ends of part i of n equal parts of a slider. */
 export function binOf({ low, high, log }, n, i) {
   const at = (share) => Number((log ? low * (high / low) ** share : low + share * (high - low)).toPrecision(4));
   return `${at(i / n)}–${at((i + 1) / n)}`;
@@ -43,7 +43,7 @@ export function csvOf(questions, text) {
   return lines.map((line) => line.map(cell).join(",")).join("\r\n");
 }
 
-/** Open a page with each question, what the class answered and what the model says, and print it. */
+/** Open a page with each question, the answers of the class and of the model, and print it. */
 export function printed(questions, { text, data }, styles) {
   const page = window.open("", "_blank");
   if (!page) return;
@@ -81,12 +81,12 @@ function variables() {
     .map((name) => `${name}: ${style.getPropertyValue(name)};`).join(" ");
 }
 
-/** What the column of the model has in the line of answer i: "x" where it is the model's; of a number the number. */
+/** The entry in the model's column for answer i: "x" if it is the model's; for a number, the number. */
 function modelSays(guess, model, i, answer) {
   if (!model) return "";
   if (guess.kind === "number") return placeOf(guess, model.answer) === i ? model.answer : "";
   return (guess.kind === "word" ? plain(model.answer ?? "") === answer : model.answer === i) ? "x" : "";
 }
 
-/** In which of the tally's parts a number lies. */
+/** The index of the tally's part that contains a number. */
 const placeOf = (guess, value) => Math.min(Math.floor(shareOf(guess, value) * PARTS), PARTS - 1);

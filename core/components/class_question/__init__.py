@@ -13,9 +13,8 @@ _component = declare("class_question", HERE / "class_question.js", html='<div cl
 
 def class_question(ask: str, options: Sequence[str], prompt: str, text: Mapping[str, str], scale: float, key: str, *,
                    short: bool = False) -> None:
-    """Draw it. options: the answers to choose from, if any. prompt: "" where the question needs none. text: timer,
-    timer_go, timer_stop (names of the timer's button), time_is_up. scale: of the type. short: something stands below
-    it.
+    """Draw it. options: the answers to choose from, if any. prompt: "" if the question needs none. text: timer,
+    timer_go, timer_stop (names of the timer's button), time_is_up. scale: of the type. short: leave room below.
     """
     _component(key=key, data=pack({"ask": ask, "options": list(options), "prompt": prompt, "text": dict(text),
                                    "scale": scale, "short": short}, {}))

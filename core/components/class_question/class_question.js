@@ -1,5 +1,5 @@
-// The question in large type, its answers and the prompt below it, and a timer that stands still until its button or
-// the key t lets it run; they stop it, too.
+// The question in large type, its answers and the prompt below it, and a timer that its button or the key t starts and
+// stops.
 import { button, make, setText } from "../lib/dom.js";
 import { isShortcut, takesKeys } from "../lib/keys.js";
 import { mounted } from "../lib/view.js";
@@ -40,7 +40,7 @@ class Question {
     this.show();
   }
 
-  /** Starts the timer, stops it where it runs, and sets it anew where it is over. */
+  /** Start the timer, stop it if it runs, and reset it if it is over. */
   press() {
     if (this.end) this.stop();
     else {

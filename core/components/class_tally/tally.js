@@ -1,5 +1,5 @@
-// What a class has answered, beside what the model says: bars for options and words, counts in the text for places, a
-// grid for cells, a line for numbers. A phone marks its own answer.
+// The answers of a class beside the model's: bars for options and words, counts in the text for places, a grid for
+// cells, a line for numbers. A phone marks its own answer.
 import { draw, fill, make, sized } from "../lib/dom.js";
 import { percent as chance, readable } from "../lib/numbers.js";
 import { inline } from "../prediction/inline.js";
@@ -7,24 +7,24 @@ import { shareOf } from "../prediction/told.js";
 
 const HEIGHT = 90, WIDTH = 480;      // of the line of numbers
 
-/** "41 %", of none "–". */
+/** "41 %", or "–" if there are none. */
 export const percent = (n, all) => (all ? `${Math.round(100 * n / all)}\u00a0%` : "–");
 
-/** The most frequent wrong answer, or null where there is none, or two are as frequent. */
+/** The most frequent wrong answer, or null if there is none, or two are equally frequent. */
 export function mostWrong(counts, answer) {
   const others = counts.map((n, i) => [n, i]).filter(([n, i]) => n && i !== answer).sort(([a], [b]) => b - a);
   return !others.length || others[1]?.[0] === others[0][0] ? null : others[0][1];
 }
 
-/** The most frequent wrong word: of the shown ones, where none that is not shown can be as frequent; else null. */
+/** The most frequent wrong word among those shown; null if a hidden word may be as frequent. */
 export function mostWrongWord({ words: shown, other }, answer) {
   const wrong = shown.filter(([word]) => word !== plain(answer)), [first, second] = wrong;
   return first && first[1] > Math.max(second?.[1] ?? 0, other) ? first[0] : null;
 }
 
 /**
- * Show it. shown: {asked, tally, first, model, mine, text}, as a class's events have them; mine: this phone's answer,
- * or null; first: the tally of the first vote, where this was the second; text: the labels.
+ * Show it. shown: {asked, tally, first, model, mine, text}, as in a class's events; mine: this phone's answer, or null;
+ * first: the tally of the first vote, if this was the second; text: the labels.
  */
 export function showTally(parent, shown) {
   const box = make("div", `tally of-${shown.asked.guess.kind}`, parent);
@@ -34,7 +34,7 @@ export function showTally(parent, shown) {
   return box;
 }
 
-/** What an answer is marked with: one's own, the model's, the most frequent wrong one. */
+/** Draw the marks of an answer: the phone's own, the model's, the most frequent wrong one. */
 function marks(parent, { mine, model, tally, text }, value, counts) {
   if (mine === value) make("span", "note mine", parent, text.mine);
   if (model?.answer === value)
@@ -44,7 +44,7 @@ function marks(parent, { mine, model, tally, text }, value, counts) {
     make("span", "note often", parent, text.often);
 }
 
-/** One bar of the class, and a hollow one of its first vote, with the share in words. */
+/** Draw a bar of the class, and a hollow bar of its first vote, with the share as text. */
 function bar(row, n, all, first, of) {
   const track = make("span", "track", row);
   if (first) make("i", "first", track).style.width = `${100 * first / of}%`;
@@ -77,7 +77,7 @@ function places(box, shown) {
   nameAll(box, shown, (i) => asked.guess.texts[i]);
 }
 
-/** In words: one's own answer, the model's, the most frequent wrong one; nameOf(i) is an answer's name. */
+/** Name in words the phone's own answer, the model's, the most frequent wrong one; nameOf(i) is an answer's name. */
 function nameAll(box, { mine, model, tally, first, text }, nameOf) {
   const named = make("p", "named", box), often = model && mostWrong(tally.counts, model.answer);
   if (mine !== null) make("span", "note mine", named, `${text.mine}: ${nameOf(mine)}`);
@@ -148,7 +148,7 @@ function words(box, shown) {
   if (tally.sure !== null) make("span", "", named, fill(text.sure_mean, { p: tally.sure }));
 }
 
-/** A word with its marks: one's own, the model's, the most frequent wrong one. */
+/** Draw a word with its marks: the phone's own, the model's, the most frequent wrong one. */
 function nameWord(row, word, { tally, model, mine, text }) {
   const name = make("div", "name", row), isModels = Boolean(model) && word === plain(model.answer);
   row.classList.toggle("right", isModels);
@@ -158,14 +158,14 @@ function nameWord(row, word, { tally, model, mine, text }) {
   if (model && tally.n > 2 && word === mostWrongWord(tally, model.answer)) make("span", "note", name, text.often);
 }
 
-/** The tokens [token, p] by their words; the likeliest of those that are one word. */
+/** The tokens [token, p] by their words; the likeliest of all tokens that give the same word. */
 function byWord(tokens = []) {
   const words = new Map();
   for (const [token, p] of tokens) if (!words.has(plain(token))) words.set(plain(token), p);
   return words;
 }
 
-/** A word as words are counted: the rule of core/app/classroom/words.py. */
+/** A word in its form for counting: the rule of core/app/classroom/words.py. */
 export function plain(word) {
   const typed = word.normalize("NFKC").replace(/[‘’‚‛ʼʹ′`´]/g, "'").replace(/[“”„‟«»″]/g, '"')
     .replace(/[‐‑‒–—―−]/g, "-").replaceAll("·", " ");

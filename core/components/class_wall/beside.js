@@ -1,23 +1,23 @@
-// What a class has answered stands in a column beside its picture, never over it, and folds to one line by itself.
-const FOLDS_AFTER = 20_000;             // ms, unless somebody has the hand or the keys in it
+// The answers of a class stand in a column beside its picture, never over it, and fold to one line by themselves.
+const FOLDS_AFTER = 20_000;             // ms, unless somebody uses it by hand or keys
 // classes of the document: page.css gives the picture the room that the column leaves
 const COLUMN = "tx-class-beside", LINE = "tx-class-line";
 
 const taken = { [LINE]: new Set(), [COLUMN]: new Set() };       // by whom
 
-/** Whether `owner` takes a place; return whether that changes anything. */
+/** Note whether `owner` takes a place; return whether that changes anything. */
 function take(place, owner, is) {
   const owners = taken[place], { classList } = document.documentElement;
   owners[is ? "add" : "delete"](owner);
   return classList.contains(place) !== classList.toggle(place, owners.size > 0);
 }
 
-/** Whether a line about the class stands in the place of the prompt, by its strip. */
+/** Note whether a line about the class takes the place of the prompt, by its strip. */
 export function takeLine(owner, is) {
   if (take(LINE, owner, is) && is) fitLine();
 }
 
-/** The line is as wide as the place of the prompt, once the bar has the room and the type that it has beside it. */
+/** Make the line as wide as the place of the prompt, once the bar has its room and type beside the column. */
 function fitLine() {
   requestAnimationFrame(() => {
     const place = document.querySelector(".st-key-prompt_place");
@@ -26,7 +26,7 @@ function fitLine() {
 }
 
 export class Beside {
-  /** isBeside: whether it takes a column of the wall in present mode; else it stands above its picture and stays.
+  /** isBeside: whether it takes a column of the wall in present mode; else it stays above its picture.
       isFolded: whether it begins as a line. */
   constructor(strip, button, text, { isBeside, isFolded = false }) {
     Object.assign(this, { strip, button, text, isBeside, isShown: false });
@@ -36,7 +36,7 @@ export class Beside {
     strip.onpointerleave = () => this.wait();
   }
 
-  /** Whether there is anything to show; from then on its time runs. */
+  /** Set whether there is anything to show; from then on its time runs. */
   show(is) {
     this.strip.hidden = !is;
     if (is === this.isShown) return;
@@ -50,7 +50,7 @@ export class Beside {
     if (this.isBeside && !this.stays) this.folding = setTimeout(() => this.set(true), FOLDS_AFTER);
   }
 
-  /** Something is asked in it. */
+  /** Stay open, since a question is asked in it. */
   stay() {
     this.stays = true;
     clearTimeout(this.folding);
@@ -68,7 +68,7 @@ export class Beside {
     this.give(this.isBeside && this.isShown, folded);
   }
 
-  /** The pictures fit themselves to the room that they have now. */
+  /** Take, or give back, the room of a line and of a column; the pictures fit themselves to the rest. */
   give(line, folded) {
     takeLine(this.strip, line);
     if (!take(COLUMN, this.strip, line && !folded)) return;

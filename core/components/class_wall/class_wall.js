@@ -1,4 +1,4 @@
-// The question of a view or of a class's step, asked of phones: __init__.py says what Python sends and hears.
+// The question of a view or of a class's step, asked of phones: __init__.py describes the messages and events.
 import { button, fill, make, setText } from "../lib/dom.js";
 import { isShortcut, takesKeys } from "../lib/keys.js";
 import { keepFree, mounted } from "../lib/view.js";
@@ -11,7 +11,7 @@ import { WordList } from "./words.js";
 
 const DRAWN = [1500, 6000];                        // ms after which the picture below is drawn to its end
 const LEAST_HEIGHT = 260, MOST_HEIGHT = 720;      // pixels of the place that a picture will take
-const ONWARD = ["ArrowRight", "PageDown"];        // a presenter's way on
+const ONWARD = ["ArrowRight", "PageDown"];        // a presenter's keys to go on
 
 class ClassWall {
   constructor(root) {
@@ -47,8 +47,8 @@ class ClassWall {
     document.removeEventListener("keydown", this.pressed, true);
   }
 
-  /** The way on, of a remote or of the second device: where a question stands alone, it is asked, then revealed. That
-      of a step is closed, and its bar, which hears the key, too, reveals it. */
+  /** Go on, by a remote or the second device: a question that stands alone is asked, then revealed. The question of a
+      step is closed; its bar, which hears the key as well, reveals it. */
   goOn(event) {
     const { mode, inline: isInline } = this.header, isMeant = !event.isTrusted || this.root.matches(".present");
     if (!ONWARD.includes(event.key) || isInline || !isMeant) return;
@@ -60,7 +60,7 @@ class ClassWall {
     this.wall.goOn();
   }
 
-  /** The question of a step stands above, and the phones have it as soon as it stands there; its bar reveals it. */
+  /** Ask the question of a step: it stands above, and the phones get it as soon as it does; its bar reveals it. */
   askStep() {
     this.wall = new Wall(this.root, { asked: this.header.asked, link: this.link, text: this.text, isStep: true });
   }
@@ -72,7 +72,7 @@ class ClassWall {
       look: this.header.inline ? undefined : () => this.trigger("look", true) });
   }
 
-  /** The picture stood before there was a class, and stays as it is until its question is asked. */
+  /** Offer the question: the picture was there before the class, and stays as it is until its question is asked. */
   offer() {
     const { asked } = this.header, strip = this.strip = make("section", "strip offer", this.root);
     const bar = make("div", "topline", strip);
@@ -86,7 +86,7 @@ class ClassWall {
     takeLine(strip, true);
   }
 
-  /** The picture stands: the class's answers beside it, what the model says is told to the phones. */
+  /** Show the class's answers beside the picture, and send the model's answer to the phones. */
   tell() {
     const { asked, model, lesson, reason } = this.header;
     keepReason(asked.about, reason);
@@ -116,7 +116,7 @@ class ClassWall {
     this.link.act("reveal", { model });
   }
 
-  /** Words that are not shown can still be looked at, and shown, one by one. */
+  /** Offer the hidden words: they can still be looked at, and shown, one by one. */
   offerWords(others) {
     if (!this.list && others) this.list = new WordList(this.panel, this.link, this.text, true);
   }
@@ -129,7 +129,7 @@ class ClassWall {
     close.ariaLabel = this.text.close_strip;
   }
 
-  /** What the class has said, in one line; after the second vote both, to be compared. */
+  /** Sum up the answers of the class in one line; after the second vote, those to both. */
   sum(shown) {
     const { text } = this, share = shown.model?.seen ? text.seen_share : text.right_share;
     const shares = fill(share, { p: rightShares(shown) });
@@ -140,7 +140,7 @@ class ClassWall {
     this.summary.title = this.said;
   }
 
-  /** What happened? The statements as a vote of their own; then the reason. */
+  /** Offer the statements on what happened as a second vote, and then the reason. */
   offerSecond(panel) {
     const { statements, seen, reason, asked } = this.header;
     const row = make("div", "row", panel);
@@ -162,7 +162,7 @@ class ClassWall {
     }, "commit");
   }
 
-  /** The reason, folded: the class may find it first. */
+  /** Show the reason, folded: the class may find it first. */
   giveReason(panel, reason) {
     if (this.reason?.isConnected) return;
     this.reason = make("details", "", panel);

@@ -1,5 +1,5 @@
-// The teacher's side of a class: what it shows with its counts, and what the key allows. All of a page's components
-// share one connection, for a browser opens few to one server.
+// The teacher's side of a class: its state with counts, and the actions that the key allows. All of a page's components
+// share one connection, since a browser opens few to one server.
 
 const links = new Map();
 
@@ -12,11 +12,12 @@ export function linkTo(code, key, address) {
 
 class ClassLink {
   constructor(name, key, address) {
-    // asked: what names the questions that were asked since the page was loaded
+    // asked: the names of the questions that were asked since the page was loaded
     Object.assign(this, { name, key, address, ears: new Set(), shown: null, asked: new Set() });
   }
 
-  /** Call hear(shown) now and at each change; returns what ends it. shown: an event of the class, or null at first. */
+  /** Call hear(shown) now and at each change; return a function that ends it. shown: an event of the class, or null at
+      first. */
   listen(hear) {
     this.ears.add(hear);
     if (!this.events) this.connect();
@@ -38,7 +39,7 @@ class ClassLink {
     };
     this.events.onerror = () => {
       if (this.events?.readyState !== EventSource.CLOSED) return;
-      // a refusal ends it for good; whether the class is over, its key says
+      // a refusal ends it for good; a request with the key tells whether the class is over
       setTimeout(async () => {
         const answer = await this.act("check");
         if (answer.status === 404) {
@@ -54,7 +55,7 @@ class ClassLink {
     links.delete(this.name);
   }
 
-  /** Do what the key allows; {status, ...what the server answers}. status 0: the server was not reached. */
+  /** Do an action that the key allows; {status, ...the server's answer}. status 0: the server was not reached. */
   async act(what, more = {}) {
     try {
       const answer = await fetch(this.address.act, { method: "POST", headers: { "Content-Type": "application/json" },

@@ -1,12 +1,12 @@
-// The pictures that stood beside the answers of a class, and the reasons, for the page of results: this page has them,
-// and no server.
+// The pictures that stood beside the answers of a class, and the reasons, for the page of results: only this page has
+// them, no server.
 import { pictureOf } from "../picture_download/picture.js";
 
 const MOST = 40;
-const kept = new Map();         // by what names the question: SVG
+const kept = new Map();         // by the name of the question: SVG
 const reasons = new Map();      // and the reason of its answer
 
-/** Keep the picture of the lesson that a question is about, as it stands now, without `strip`, which is above it. */
+/** Keep the present picture of the lesson that a question is about, without `strip`, which is above it. */
 export function keepPicture(about, lesson, strip) {
   const { display } = strip.style;
   strip.style.display = "none";
@@ -23,6 +23,6 @@ export const keepReason = (about, reason) => reasons.set(about, reason);
 
 export const reasonOf = (about) => reasons.get(about) ?? "";
 
-/** The picture that was kept for a question, as the address of an image; "" where there is none. */
+/** The picture that was kept for a question, as a data URL; "" if there is none. */
 export const pictureAt = (about) =>
   (kept.has(about) ? `data:image/svg+xml;charset=utf-8,${encodeURIComponent(kept.get(about))}` : "");

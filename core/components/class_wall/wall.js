@@ -1,12 +1,12 @@
-// A question on the wall: how many have answered, and the ways to close it and to reveal what the class has said; then
-// the class beside the model, and the second vote.
+// A question on the wall: the number of answers, and buttons to close it and to reveal them; then the class beside the
+// model, and the second vote.
 import { percent, plain, showTally } from "../class_tally/tally.js";
 import { button, fill, make, setText } from "../lib/dom.js";
 import { readable } from "../lib/numbers.js";
 import { inline } from "../prediction/inline.js";
 import { square } from "../prediction/square.js";
 
-/** The answer that most have given; null where there is none. tally: of options, places or cells, words or numbers. */
+/** The most frequent answer; null if there is none. tally: of options, places or cells, words or numbers. */
 export function majority(tally) {
   if (!tally?.n) return null;
   if (tally.words) return tally.words[0]?.[0] ?? null;
@@ -14,14 +14,14 @@ export function majority(tally) {
   return tally.counts.indexOf(Math.max(...tally.counts));
 }
 
-/** What the class has got right, before and after: "41 % → 83 %", or "" where no answer is known. */
+/** The share of right answers in the class, before and after: "41 % → 83 %", or "" if the right answer is unknown. */
 export function rightShares({ tally, first, model }) {
   if (!model || !tally?.counts || typeof model.answer !== "number" || tally.median !== undefined) return "";
   const now = percent(tally.counts[model.answer], tally.n);
   return first ? `${percent(first.counts[model.answer], first.n)} → ${now}` : now;
 }
 
-/** "class: ball 41 % · model: ball 63 %": what most have answered, beside what the model finds likeliest. */
+/** "class: ball 41 % · model: ball 63 %": the class's most frequent word beside the model's likeliest. */
 function wordsLine({ tally, model }, text) {
   const [most] = tally.words ?? [], [likeliest] = model?.bars ?? [];
   return [most && fill(text.word_class, { word: most[0], p: percent(most[1], tally.n) }),
@@ -29,7 +29,7 @@ function wordsLine({ tally, model }, text) {
     .filter(Boolean).join(" · ");
 }
 
-/** "41 % as the model"; how many have answered where there is nothing to compare. */
+/** "41 % as the model"; the number of answers if there is nothing to compare. */
 export function summaryOf(shown, text) {
   const shares = rightShares(shown), { tally } = shown;
   const unit = shown.asked.guess.unit ? `\u00a0${shown.asked.guess.unit}` : "", isLine = tally.median !== undefined;
@@ -41,10 +41,10 @@ export function summaryOf(shown, text) {
 
 /**
  * The card of one question. asked: {ask, prompt, guess, about}; link: a ClassLink; text: labels.
- * reveal(majority): what reveals it, where the page has to find the model's answer first; else it is revealed at once.
- * look(): shows the picture without the class. inStrip: its summary stands above it, and what was revealed stays when
+ * reveal(majority): reveals it, if the page must find the model's answer first; else it is revealed at once.
+ * look(): shows the picture without the class. inStrip: its summary stands above it, and the revealed answers stay when
  * something else is asked. isStep: a plan's step, whose question stands above in large type; it is asked at once, and
- * revealed by the way to its picture.
+ * revealed when the plan goes on to its picture.
  */
 export class Wall {
   constructor(parent, { asked, link, text, reveal = undefined, look = undefined, model = null, inStrip = false,
@@ -76,19 +76,19 @@ export class Wall {
     this.count();
   }
 
-  /** The phones have a step's question as soon as it stands there, but not anew where the plan comes back to it. */
+  /** Ask a step's question as soon as it is shown, but not again when the plan comes back to it. */
   askAtOnce() {
     const { asked: known } = this.link, isNew = !known.has(this.asked.about);
     if (this.isAsked || this.isStep) known.add(this.asked.about);
     if (this.isStep && isNew && !this.isAsked) this.link.act("ask", { asked: this.asked });
   }
 
-  /** The next thing to do: to ask, or to reveal. */
+  /** Do the next thing: ask, or reveal. */
   goOn() {
     this.node.querySelector(".row .commit:not(:disabled)")?.click();
   }
 
-  /** What the teacher's second device asks for; a step's bar hears it as a key. */
+  /** Do what the teacher's second device asks for; a step's bar hears it as a key. */
   heed([number, what] = [0, ""]) {
     const isNew = this.heard !== undefined && number > this.heard;
     this.heard = number;
@@ -128,7 +128,7 @@ export class Wall {
     return true;
   }
 
-  /** The answers to choose from; in a strip folded, for the picture is to be seen, and the phones have them. */
+  /** List the answers to choose from; folded in a strip, where the picture must stay in sight: phones show them. */
   listChoices({ texts, pictures }) {
     const parent = this.inStrip ? make("details", "statements-asked", this.node) : this.node;
     if (this.inStrip) make("summary", "", parent, this.text.statements);
@@ -156,7 +156,7 @@ export class Wall {
     this.node.append(this.failed);
   }
 
-  /** Reveal: at once, or once the page has told what the model says. */
+  /** Reveal the answers: at once, or once the page knows the model's answer. */
   async press() {
     if (!this.reveal) return this.link.act("reveal", { model: this.model });
     const { status, questions } = await this.link.act("report");

@@ -1,11 +1,11 @@
-// The free words that a class has answered, for the teacher alone: those that are ticked may be shown.
+// The free words of a class, for the teacher alone: ticked words may be shown.
 import { button, make } from "../lib/dom.js";
 
 /** A rude word as others may see it: "s•••". */
 export const masked = (word) => `${[...word][0]}${"•".repeat(Math.max(1, [...word].length - 1))}`;
 
 export class WordList {
-  /** text: labels; isSeen: others see the screen too, so rude words are masked. */
+  /** text: labels; isSeen: others see the screen as well, so rude words are masked. */
   constructor(parent, link, text, isSeen) {
     Object.assign(this, { link, text, isSeen, allowed: new Set(), words: [] });
     this.box = make("details", "words", parent ?? undefined);
@@ -17,8 +17,8 @@ export class WordList {
     this.box.open = !isSeen;
   }
 
-  /** Ask anew what was answered, where the list is open. What nobody else sees is ticked until the teacher has looked,
-      unless it is rude. */
+  /** Ask again for the words, if the list is open. On a screen that nobody else sees, all but rude words are ticked
+      until the teacher has decided. */
   async update() {
     if (!this.box.open) return;
     const { words = [], allowed = [], looked } = await this.link.act("words");
@@ -44,7 +44,7 @@ export class WordList {
     if (!this.words.length) make("li", "", this.list, this.text.no_words);
   }
 
-  /** All but the rude ones, which are ticked one by one. */
+  /** Tick all but the rude words, which are ticked one by one. */
   tickAll() {
     for (const [word, , isRude] of this.words) if (!isRude) this.allowed.add(word);
     this.allow();

@@ -2,7 +2,7 @@
 
 Click or Enter picks a head; hover reads a weight.
 
-What travels is bounded whatever the model: with more heads than the bundled ones have, each tile has fewer cells, and a
+The data sent are bounded for any model: with more heads than the bundled models have, each tile has fewer cells, and a
 map of all heads stands beside the wall.
 """
 import zlib
@@ -19,8 +19,8 @@ from core.components.lib.hand import HAND_CSS, HAND_HTML
 from core.components.lib.pattern import PATTERN_CSS, most_cells, picture, row_ranges, rows_of
 
 HERE = Path(__file__).parent
-# up to this many tokens every weight travels (226 kB for HEADS heads); beyond, bytes for the picture and
-# single heads whole
+# up to this many tokens every weight is sent (226 kB for HEADS heads); beyond, bytes for the picture and single heads
+# whole
 WHOLE_TOKENS = 48
 # most cells on a side of a tile sent as bytes: about a tile's width in pixels (396 kB for HEADS heads)
 PICTURE_SIDE = 128
@@ -35,12 +35,12 @@ _component = declare(
 
 @dataclass(frozen=True)
 class HeadMap:
-    """One number of every head, layers × heads, which sums up a wall too large to be seen whole.
+    """A map with one number for every head, layers × heads, which sums up a wall too large to be seen whole.
 
-    measures: name -> (label, values (L, h), the value at the deep end of the colour scale); NaN: nothing can be said.
-    shown: the name of the one on the map.
-    rooted: those whose colour follows the square root, as the tiles' do. picks: whether a click there picks the head,
-    or only brings it into sight.
+    measures: name -> (label, values (L, h), the value at the deep end of the colour scale); NaN: unknown.
+    shown: the name of the measure on the map.
+    rooted: the measures whose colour follows the square root, like that of the tiles. picks: whether a click on the map
+    picks the head, or only scrolls to it.
     """
 
     measures: Mapping[str, tuple[str, np.ndarray, float]]
@@ -62,8 +62,8 @@ def wall_arrays(patterns: np.ndarray, allowed: np.ndarray,
                 whole_heads: Sequence[int]) -> tuple[dict, dict[str, np.ndarray]]:
     """Header fields and arrays of the wall of (H, N, N) float32 patterns under one (N, N) bool mask.
 
-    N <= WHOLE_TOKENS, for more than HEADS heads less: every allowed weight as float32. Beyond: `picture` of every head,
-    and the weights of `whole_heads` in full.
+    Up to WHOLE_TOKENS tokens (fewer with more than HEADS heads): every allowed weight as float32. Beyond: `picture` of
+    every head, and the weights of `whole_heads` in full.
     """
     n, n_heads = len(allowed), len(patterns)
     digest = zlib.crc32(np.ascontiguousarray(patterns[:, -1]))
@@ -80,7 +80,7 @@ def wall_arrays(patterns: np.ndarray, allowed: np.ndarray,
 
 def wall_answer(patterns: np.ndarray, allowed: np.ndarray, exact_heads: Sequence[int], *,
                 summary: HeadMap | None = None, **words: Sequence) -> bytes:
-    """The wall's answer to its slider: all that changes with the patterns (L, h, N, N).
+    """The wall's answer to its slider: all data that change with the patterns (L, h, N, N).
 
     exact_heads: the heads to send whole. words: roles, notes, badges and crossed of `heads_wall`.
     """
@@ -110,14 +110,14 @@ def heads_wall(patterns: np.ndarray, allowed: np.ndarray, tokens: Sequence[str],
     allowed: (N, N) bool, which keys each query may see. tokens: N visible forms. text: the strings "title", "scale",
     "masked", "waiting".
     words: lists with an entry for each head, or none: `roles`, a word beside its label; `notes`, a line shown on
-    hover and focus; `badges`, a mark of what the reader changed. `crossed` has the numbers (layer · h + head) of the
-    heads that are drawn crossed out. query: the row marked on every tile.
+    hover and focus; `badges`, a mark for the reader's change. `crossed` has the numbers (layer · h + head) of the heads
+    that are drawn crossed out. query: the row marked on every tile.
     summary: the map beside the wall, with the strings "measure", "nothing" and "map" in `text`; `on_measure(name)` is
     called when another of its measures is chosen.
-    height: the least and the most pixels that the tiles take; between them they end with the window.
-    hand: a slider over the tiles that answers while it moves, as `routes.hand` describes it; the answer is
-    `wall_answer`'s. `on_hand(value)` is called when the hand has let go and the tiles stand. opens: a pick marks its
-    head at once, in the browser.
+    height: the least and the greatest height of the tiles in pixels; between these they end with the window.
+    hand: a slider over the tiles, from `routes.hand`, which is answered by `wall_answer` while it moves;
+    `on_hand(value)` is called when the hand has let go and the tiles stand. opens: a pick marks its head at once, in
+    the browser.
     """
     n_layers, n_heads = patterns.shape[:2]
     flat = patterns.reshape(n_layers * n_heads, *patterns.shape[2:])

@@ -43,7 +43,7 @@ export function thinned(n, most) {
 
 const within = (low, value, high) => Math.max(low, Math.min(high, Math.floor(value)));
 
-// The upper left corner of a head's cell on the map.
+// The top left corner of a head's cell on the map.
 const cornerOnMap = ({ cell: [w, h], heads }, head) =>
   [MAP_LEFT + (head % heads) * w, MAP_TOP + Math.floor(head / heads) * h];
 
@@ -107,7 +107,7 @@ function writeMapLabels(wall, context, ink) {
     label(head, MAP_LEFT + (head + 0.5) * w, MAP_TOP / 2 - 1, "center");
 }
 
-// The part of the wall in sight, as a frame on the map.
+// Frame the part of the wall in sight on the map.
 export function frameWindow(wall) {
   if (!wall.map || !wall.tile) return;
   const { scroll, heads, layers, cell: [w, h] } = wall, across = wall.tile + GAP;
@@ -142,7 +142,7 @@ function overMap(wall, event) {
   wall.cursor = undefined;
 }
 
-// The head's measure in words, beside its cell.
+// Show the head's measure in words, beside its cell.
 function readOnMap(wall, head) {
   const { places } = wall.summary, [w, h] = wall.cell, [x, y] = cornerOnMap(wall, head);
   const value = measureOf(wall, head), amount = Number.isNaN(value) ? "–" : exact(value);

@@ -1,4 +1,4 @@
-// The wall: every head's pattern as a tile of one canvas; a button over each tile makes it reachable by keyboard and by
+// The wall: every head's pattern as a tile of one canvas; a button over each tile makes it reachable by keyboard and
 // screen reader.
 import { alike, unpack } from "../lib/bytes.js";
 import { line, screenRatio, sharpen, stroke, write } from "../lib/canvas.js";
@@ -14,8 +14,8 @@ import {
 } from "./tiles.js";
 
 const RAIL = 26;
-const TYPE = 11, LEAST_TYPE = 9;        // px of a head's name, and the least of the word beside it
-const MAPPED_TILE = 64;         // px, at most, of a tile on a wall that has a map
+const TYPE = 11, LEAST_TYPE = 9;        // px of a head's name, and the least px of the word beside it
+const MAPPED_TILE = 64;         // px, at most, of a tile on a wall with a map
 const MOST_PIXELS = 12e6;      // of a canvas; some browsers draw none that is larger
 
 class Wall {
@@ -51,7 +51,7 @@ class Wall {
     else if (this.pointer) showReading(this);
   }
 
-  /** Keep the values of single heads, sent where the tiles themselves are summaries, until the patterns change. */
+  /** Keep the exact values of single heads, sent if the tiles are summaries, until the patterns change. */
   keepExact() {
     if (this.whole) return;
     const { exact_heads: heads, exact_first: first, exact_last: last, exact_values: values } = this;
@@ -67,7 +67,7 @@ class Wall {
     return known && valueIn(this.exactRows, known, query, key);
   }
 
-  /** A head that opens is marked at once. */
+  /** Pick a head; if it opens, mark it at once. */
   pick(head) {
     if (this.opens) {
       Object.assign(this, { selected: head, fresh: true });
@@ -119,8 +119,8 @@ function addButton(wall, head) {
 const noteOf = (wall, head) => wall.notes[head] || "";
 
 // Tiles are as large as the width and the wanted height allow; below the least size the wall scrolls inside itself. A
-// wall with a map always scrolls. On a wide projector, whose names are high, they stand beside their tiles where those
-// are larger for it.
+// wall with a map always scrolls. On a wide projector, which has tall names, names stand beside their tiles if that
+// makes the tiles larger.
 function tileSize(wall) {
   const across = (wall.scroll.clientWidth - wall.rail - GAP * (wall.heads - 1) - 4) / wall.heads;
   wall.aside = false;
@@ -175,11 +175,11 @@ function paint(wall) {
   writeLabels(wall, context);
 }
 
-// "3.5" and, where there is room, what the reader changed or the head's role. On the canvas, so that a saved picture
-// has it too. First all names, then all words, since changing the font is slow.
+// "3.5" and, if there is room, the reader's change or the head's role. On the canvas, so that a saved picture has them
+// as well. First all names, then all words, since changing the font is slow.
 function writeLabels(wall, context) {
   const { buttons, selected, badges, roles, tile } = wall, { ink } = readTheme();
-  // above the tile from its left edge, or beside it up to that edge, the word below the name
+  // above the tile from its left edge, or beside it, ending at that edge, with the word below the name
   const label = (text, head, after, meaning, line = 1) => {
     const [x, y] = corner(wall, head);
     if (wall.aside) write(context, text, x - 7, y + line * TYPE * 1.2 * pageScale(), ink(meaning), "right",
@@ -206,7 +206,7 @@ function writeLabels(wall, context) {
   });
 }
 
-// Over the tiles: the picked query's row as a notch in each, and the cell under the pointer in all of them at once.
+// Mark on the tiles the picked query's row, as a notch in each, and the cell under the pointer, in all of them at once.
 function mark(wall) {
   const { tile, pointer, query, layers, heads } = wall, { ink } = readTheme(), unit = tile / wall.n;
   const context = sharpen(wall.overlay, wall.width, wall.tall, wall.ratio);
@@ -260,7 +260,7 @@ function point(wall, event) {
   showReading(wall);
 }
 
-// The full values of a head that the pointer rests on, where the tiles are summaries.
+// Ask for the full values of a head on which the pointer rests, if the tiles are summaries.
 function askFor(wall, head) {
   clearTimeout(wall.asking);
   wall.asking = setTimeout(() => wall.pointer?.head === head && wall.trigger("read", head), 80);

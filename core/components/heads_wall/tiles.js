@@ -9,10 +9,10 @@ export const labelHeight = () => Math.round(15 * pageScale());
 
 export const name = (wall, head) => `${Math.floor(head / wall.heads)}.${head % wall.heads}`;
 
-/** The width of a tile's name beside it, where it stands there. */
+/** The width of a tile's name if it stands beside the tile. */
 export const labelWidth = () => Math.round(40 * pageScale());
 
-// What a tile has on its left, and above it, for its name.
+// The room for a tile's name on its left, and above it.
 export const beside = (wall) => (wall.aside ? labelWidth() : 0);
 export const above = (wall) => (wall.aside ? 2 : labelHeight());
 
@@ -20,7 +20,7 @@ export const corner = (wall, head) => [
   wall.rail + 2 + beside(wall) + (head % wall.heads) * (wall.tile + beside(wall) + GAP),
   above(wall) + Math.floor(head / wall.heads) * (wall.tile + above(wall) + GAP)];
 
-// The head that a key leads to from `head`, at the edge the same head; undefined for a key that leads nowhere.
+// The head that a key leads to from `head`, the same head at the edge; undefined for a key that leads nowhere.
 export function neighbour(wall, head, key) {
   const column = head % wall.heads, last = wall.layers * wall.heads - 1;
   const to = { ArrowLeft: column > 0 ? head - 1 : head, ArrowRight: column < wall.heads - 1 ? head + 1 : head,

@@ -8,8 +8,8 @@ const ALIGNMENT = 8;
 const padded = (length) => Math.ceil(length / ALIGNMENT) * ALIGNMENT;
 
 /**
- * The header of a message, with its arrays as entries by their names.
- * The arrays are views of the message's own bytes, copied only where those begin at no multiple of 8.
+ * The header of a message, with its arrays as entries by name.
+ * The arrays are views of the message's own bytes, copied only if these do not begin at a multiple of 8.
  */
 export function unpack(bytes) {
   const { buffer, byteOffset } = bytes.byteOffset % ALIGNMENT ? bytes.slice() : bytes;
@@ -23,7 +23,7 @@ export function unpack(bytes) {
   return header;
 }
 
-/** The number that follows a message to a picture whose settings Python keeps: of the last word that it had heard. */
+/** The number after a message to a picture whose settings Python keeps: that of the last word that Python had heard. */
 export const heardIn = (bytes) =>
   new DataView(bytes.buffer, bytes.byteOffset + bytes.byteLength - ALIGNMENT).getFloat64(0, true);
 
@@ -32,7 +32,7 @@ const same = (a, b) => (ArrayBuffer.isView(b) ? sameArray(a, b) : JSON.stringify
 
 /**
  * Whether `state` equals a message in all fields but those named in `except`.
- * Streamlit passes a component its data anew with every run.
+ * Streamlit passes a component its data again with every run.
  */
 export function alike(state, message, ...except) {
   return Object.entries(message).every(([name, value]) => except.includes(name) || same(state[name], value));

@@ -1,5 +1,4 @@
-"""What Python sends to a component in one piece: a JSON header and arrays, as bytes. bytes.js reads it in the browser.
-"""
+"""Messages from Python to a component: a JSON header and arrays, as bytes. bytes.js reads them in the browser."""
 import json
 import struct
 from collections.abc import Mapping
@@ -25,7 +24,7 @@ def pack(header: Mapping, arrays: Mapping[str, np.ndarray] | None = None) -> byt
 
 
 def with_heard(message: bytes, number: int) -> bytes:
-    """A message and behind it, as a float64 for `heardIn` of bytes.js, the number of the last word of the picture that
+    """A message followed by the number, as a float64 for `heardIn` of bytes.js, of the picture's last message that
     Python has heard, 0 for none.
     """
     return message + struct.pack("<d", number)

@@ -85,8 +85,8 @@ export function matrixPicture(rows, columns, valueAt, table, low, high, reuse) {
   return canvas;
 }
 
-/** The size that takes the deepest colour: 99 of 100 values are within it, and the rest share its colour, so that one
-    outlier leaves the others theirs. At most about 4,000 values are looked at. */
+/** The absolute value that gets the deepest colour: 99 of 100 values are within it, and larger ones share its colour,
+    so that one outlier does not fade the others. At most about 4,000 values are looked at. */
 export function deepest(values) {
   const step = Math.max(1, Math.floor(values.length / 4000)), count = Math.ceil(values.length / step);
   const sizes = new Float32Array(count).map((_, k) => Math.abs(values[k * step])).sort();
@@ -146,7 +146,7 @@ export function write(context, text, x, y, colour, align = "left", options = {})
   context.fillText(text, x, y);
 }
 
-/** A text in the context's font, cut where it would be wider than `room`. */
+/** A text in the context's font, cut if it would be wider than `room`. */
 export function clipped(context, text, room) {
   return cut(text, (shown) => context.measureText(shown).width <= room);
 }
@@ -161,7 +161,7 @@ export function dot(context, x, y, radius, colour, page, hollow = false) {
   context.stroke();
 }
 
-/** A diamond with a dark rim: a sum of weighted values, which no token stands at. */
+/** A diamond with a dark rim: a weighted sum of values, at which there is no token. */
 export function diamond(context, x, y, radius, colour, rim) {
   context.beginPath();
   for (const [dx, dy] of [[0, -radius], [radius, 0], [0, radius], [-radius, 0]]) context.lineTo(x + dx, y + dy);

@@ -1,4 +1,4 @@
-// Colours as numbers: [red, green, blue] of 0 … 255, and packed into 32 bits as ImageData keeps them.
+// Colours as numbers: [red, green, blue] of 0 … 255, and packed into 32 bits in ImageData's order.
 
 const LEVELS = 256;
 
@@ -14,7 +14,7 @@ export function between(stops, share) {
   return stops[low].map((from, channel) => Math.round(from + (stops[low + 1][channel] - from) * (place - low)));
 }
 
-/** The colour as ImageData keeps it, opaque. @param {number[]} colour */
+/** The opaque colour packed for ImageData. @param {number[]} colour */
 export function packed([r, g, b]) {
   return ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
 }

@@ -1,10 +1,9 @@
-// Nodes of the document, SVG drawings, and text templates. What a reader has typed reaches the page as textContent
-// alone.
+// Nodes of the document, SVG drawings, and text templates. A reader's text reaches the page only as textContent.
 import { grouped } from "./numbers.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** A new node; the last child of `parent`, where there is one. */
+/** A new node, the last child of `parent` if that is given. */
 export function make(tag, className, parent, text) {
   const node = document.createElement(tag);
   if (className) node.className = className;
@@ -38,13 +37,13 @@ export function fill(template, values) {
   return (template ?? "").replace(/\{(\w+)\}/g, (whole, name) => said(name, values[name]) ?? whole);
 }
 
-/** A value as a sentence says it: a number with commas between its thousands, but an id or a seed as it is. */
+/** A value as text: a number with commas between its thousands, but an id or a seed as it is. */
 function said(name, value) {
   return typeof value === "number" && name !== "id" && name !== "seed" ? grouped(value) : value;
 }
 
-/** A template into a node: its {names} become chips where the value is {chip: text}, of the class
-    `name` where there is one, and plain text otherwise. */
+/** Write a template into a node: its {names} become chips, of the class `name` if given, where the value is
+    {chip: text}, and plain text otherwise. */
 export function rich(node, template, values) {
   node.replaceChildren();
   for (const part of template.split(/(\{\w+\})/)) {
@@ -54,14 +53,14 @@ export function rich(node, template, values) {
   }
 }
 
-/** Sets a slider: a number between its ends, and with it how much of its rail is filled. */
+/** Set a slider to a number between its ends, and fill its rail as far. */
 export function setRange(input, value) {
   if (Number(input.value) !== Number(value)) input.value = value;
   const low = Number(input.min), span = Number(input.max) - low;
   input.style.setProperty("--share", `${span > 0 ? (100 * (Number(value) - low)) / span : 0}%`);
 }
 
-/** A text with marks into a node: _x and _{xy} become subscripts, ^{xy} superscripts. */
+/** Write a text with marks into a node: _x and _{xy} become subscripts, ^{xy} superscripts. */
 export function marked(node, text) {
   if (node.source === text) return;
   node.source = text;
@@ -73,7 +72,7 @@ export function marked(node, text) {
   }
 }
 
-/** Write a text of the tables in which `_x` is an index and `^x` an exponent. */
+/** Write a text from the tables, in which `_x` is an index and `^x` an exponent. */
 export function indexed(node, text) {
   for (const part of text.split(/(_(?:ff|ij|<?\w)|\^(?:\([^)]*\)|−?\w))/)) {
     if (/^_./.test(part)) make("sub", "", node, part.slice(1));
@@ -98,7 +97,7 @@ export function labelled(node, label) {
   return node;
 }
 
-/** A button; `label` describes it where its text is not enough. */
+/** A button; `label` describes it if its text is not enough. */
 export function button(parent, text, label, handler, name = "") {
   const node = make("button", name, parent, text);
   node.type = "button";
@@ -106,7 +105,7 @@ export function button(parent, text, label, handler, name = "") {
   return label ? labelled(node, label) : node;
 }
 
-/** A text of a drawing whose start, middle or end, as `anchor` says, is at (x, y). */
+/** A text in a drawing with its start, middle or end (`anchor`) at (x, y). */
 export function drawText(parent, x, y, text, { anchor = "start", size = undefined, name = "sans" } = {}) {
   const node = draw("text", { x, y, class: name, "text-anchor": anchor }, parent, text);
   if (size !== undefined) node.setAttribute("font-size", size);

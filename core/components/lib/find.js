@@ -1,6 +1,6 @@
 // Elements by their CSS selectors, in the components' own trees too.
 
-/** The first element that a selector names, in a component's own tree too; null where none is. */
+/** The first element that a selector finds, also in a component's own tree; null if there is none. */
 function find(root, selector) {
   const match = root.querySelector(selector);
   if (match) return match;
@@ -11,7 +11,7 @@ function find(root, selector) {
   return null;
 }
 
-/** The same where the element's first part is outside of the component that holds the rest. */
+/** Like `find`, for a selector whose first part lies outside of the component that holds the rest. */
 export function findAcross(page, selector) {
   const [place, ...inside] = selector.split(" "), outer = find(page, place);
   return find(page, selector) ?? (outer && inside.length ? find(outer, inside.join(" ")) : null);

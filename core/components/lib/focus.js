@@ -4,7 +4,7 @@ const PATIENCE = 10_000;    // ms within which the control may come back
 
 /**
  * Keep the focus inside `root`, the document or a part of it. placeOf(node) is the place of a control, heirOf(place)
- * the control at that place now. Returns a function that stops it.
+ * the control now at that place. Return a function that stops it.
  */
 export function keepFocus(root, placeOf, heirOf) {
   let focused = null, since = 0;      // since: when it was taken away

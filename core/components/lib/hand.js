@@ -2,7 +2,7 @@ import { setRange } from "./dom.js";
 import { liveAsker } from "./live.js";
 import { decimals } from "./numbers.js";
 
-// A slider over a picture that follows while it moves: it asks Python over HTTP, and reports its value when the hand
+// A slider over a picture that follows the moving hand: it asks Python over HTTP, and reports its value when the hand
 // has let go and the picture is drawn.
 // node: .hand of hand.css, a label with a span, a range and an output. answered(bytes) gets each answer, moved(value)
 // the final value; context() gives further fields of each question.
@@ -26,8 +26,8 @@ export function buildHand(node, answered, moved, context = () => ({})) {
   };
   input.onchange = () => { released = true; if (!asker.busy) letGo(); };
   return {
-    // Takes over Python's description of the slider, null for none. Returns false if the hand is ahead of it: what was
-    // drawn for an earlier value must not undo the hand's.
+    // Take over Python's description of the slider, null for none. Return false if the hand is ahead of it: a picture
+    // of an earlier value must not undo the hand's.
     receive(hand) {
       if (held !== undefined && hand && hand.value !== held) return false;
       config = hand;

@@ -1,4 +1,4 @@
-"""A slider that answers while it moves: what hand.js finds in a component's HTML, and its style."""
+"""A slider that is answered while it moves: its HTML, which hand.js finds in a component, and its style."""
 from pathlib import Path
 
 HAND_HTML = '<label class="hand" hidden><span></span><input type="range"><output></output></label>'

@@ -59,7 +59,7 @@ export class Instrument {
     });
   }
 
-  /** Takes over Python's header, except settings that only echo the hand's own. */
+  /** Take over Python's header, except settings that only echo the hand's own. */
   receive(header) {
     this.labels = header.labels;
     this.root.classList.toggle("present", Boolean(header.present));

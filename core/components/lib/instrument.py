@@ -1,4 +1,4 @@
-"""What all instruments share: how each is registered, and the style; instrument.js has the script."""
+"""Registration and style of all instruments; instrument.js has the script."""
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,5 +1,5 @@
-// In a picture the keys read what the pointer reads, and a screen reader speaks it: arrows go from cell to cell, Home
-// and End to the ends of a row, Enter or Space acts as a press there, Escape leaves.
+// In a picture the keys read all that the pointer reads, and a screen reader speaks it: arrows go from cell to cell,
+// Home and End to the ends of a row, Enter or Space acts as a press there, Escape leaves.
 import { make } from "./dom.js";
 import { showTip } from "./pattern.js";
 
@@ -8,20 +8,20 @@ const BY_KEYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], Arro
 
 const clamped = (value, count) => Math.max(0, Math.min(count - 1, value));
 
-/** Whether a key was pressed together with one that makes it a shortcut of the browser or of the system. */
+/** Whether a modifier key made this key press a shortcut of the browser or of the system. */
 export const isShortcut = (event) => event.ctrlKey || event.metaKey || event.altKey;
 
 const FREE = "button:not([role]), a[href], summary, input[type='checkbox']";
 
-/** Whether a key belongs to what has the focus, such as a field, a slider, a list or a picture, and not to the page: a
-    button or a link leaves it to the page, as do `own`, which listens, and what contains the whole page, as Streamlit's
-    scrolling part does once it has been clicked. */
+/** Whether a key belongs to the element with the focus, such as a field, a slider, a list or a picture, and not to the
+    page: a button or a link leaves it to the page, as do `own`, which listens, and an element around the whole page,
+    such as Streamlit's scrolling part once it has been clicked. */
 export function takesKeys(event, own) {
   const [target] = event.composedPath(), host = own.getRootNode().host ?? own;
   return event.defaultPrevented || !(target.contains(host) || own.contains(target) || target.matches(FREE));
 }
 
-/** Where an arrow, Home or End leads from [column, row] within columns × rows; another key leads nowhere. */
+/** The [column, row] that an arrow, Home or End leads to within columns × rows; another key leads nowhere. */
 export function stepped(key, [column, row], columns, rows) {
   const [across, down] = BY_KEYS[key] ?? [0, 0];
   return [clamped(column + across, columns), clamped(row + down, rows)];
@@ -29,9 +29,9 @@ export function stepped(key, [column, row], columns, rows) {
 
 export const isStep = (key) => key in BY_KEYS;
 
-// Makes `node` a stop of the Tab key. grid() is {columns, rows, from: [column, row] of the first cell};
-// handler(column, row, phase) shows the cell or acts on it, phase "hover", "press" or "out"; reading() is then what
-// is shown, in words.
+// Make `node` a stop of the Tab key. grid() is {columns, rows, from: [column, row] of the first cell};
+// handler(column, row, phase) shows the cell or acts on it, phase "hover", "press" or "out"; reading() then gives in
+// words what is shown.
 export function byKeys(node, grid, handler, reading) {
   let cell = null;
   const spoken = make("div", "spoken");
@@ -57,7 +57,7 @@ export function byKeys(node, grid, handler, reading) {
   node.onblur = () => { if (cell) handler(...cell, "out"); };
 }
 
-/** Makes `node` a stop of the Tab key that handles keys itself: go(steps()[key]) for each key of steps(). */
+/** Make `node` a stop of the Tab key that handles keys itself: go(steps()[key]) for each key in steps(). */
 export function steppedByKeys(node, steps, go) {
   node.tabIndex = 0;
   node.role = "group";
@@ -70,8 +70,8 @@ export function steppedByKeys(node, steps, go) {
   };
 }
 
-// The same for pictures that only listen to the pointer: the keys send its events at the middle of a cell. grid() is
-// {left, top, width, height, columns, rows} in the node's pixels.
+// Like `byKeys`, for pictures that only listen to the pointer: the keys send pointer events at the middle of a cell.
+// grid() is {left, top, width, height, columns, rows} in the node's pixels.
 export function pointedByKeys(node, grid, reading) {
   const send = (kind, x, y) => {
     const box = node.getBoundingClientRect();
@@ -85,8 +85,8 @@ export function pointedByKeys(node, grid, reading) {
   }, reading);
 }
 
-/** Let the keys read every drawing whose marks have titles and that has no keys of its own: they go from mark to mark
-    and show and speak its title; Enter clicks it. */
+/** Let the keys read every drawing that has marks with titles and no keys of its own: they go from mark to mark, show
+    and speak its title; Enter clicks it. */
 export function marksByKeys(root) {
   let tip = null;
   const marks = (svg) => [...svg.querySelectorAll("title")].map((title) => title.parentNode);
@@ -117,7 +117,7 @@ export function marksByKeys(root) {
   wire();
 }
 
-/** Move the focus among `nodes`, one of which has it: steps[event.key] is by how many. */
+/** Move the focus among `nodes`, one of which has it, by steps[event.key] places. */
 export function focusNext(event, nodes, steps) {
   const step = steps[event.key], index = nodes.indexOf(event.target);
   if (!step || index < 0) return;

@@ -12,8 +12,8 @@ export function followed(link, go) {
   };
 }
 
-/** To the top of the page around a node, where the new picture begins. The control that led there lets go of the keys:
-    the page has them again. */
+/** Scroll to the top of the page around a node, where the new picture begins. The control that led there loses the
+    focus, so that the page has the keys again. */
 export function toTop(node) {
   for (const content of contentsAround(node)) content.parentElement.scrollTo(0, 0);
   document.activeElement?.blur();

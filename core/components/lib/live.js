@@ -1,5 +1,5 @@
 // A hand that moves asks Python over HTTP, without a rerun: one question at a time, and the last one wins.
-// onAnswer(bytes) gets each answer; onRest() is called when nothing more is to be asked, even after a failed answer.
+// onAnswer(bytes) gets each answer; onRest() is called when nothing is left to ask, even after a failed answer.
 export function liveAsker(onAnswer, onRest) {
   let next = null, busy = false;
   async function ask() {

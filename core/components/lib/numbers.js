@@ -1,5 +1,5 @@
-// Numbers as a reader sees them, never rounded into a falsehood: what is not 0 is not written as 0, nor what is below 1
-// as 1. The chance that a model gives to a word, a class or an answer is written in percent, an attention weight as a
+// Numbers as a reader sees them, never rounded into a falsehood: only 0 is written as 0, and a number below 1 never as
+// 1. The probability that a model gives to a word, a class or an answer is written in percent, an attention weight as a
 // number. This is the rule of core/figures/numbers.py; the tests hold both to the same numbers.
 
 const MINUS = "\u2212", SPACE = "\u00a0";
@@ -11,7 +11,7 @@ const SUPERSCRIPT = {
   "-": "⁻", "+": "", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹",
 };
 
-/** write(digits), with more digits as long as claims(size) finds the written size untrue. */
+/** write(digits), with more digits as long as claims(size) finds that the written size is untrue. */
 function honest(write, digits, claims) {
   let text = write(digits);
   for (let more = digits + 1; more <= MOST_DIGITS && claims(Math.abs(Number(text))); more += 1) text = write(more);
@@ -45,8 +45,8 @@ export function powerOfTen(value, digits = 2) {
   return `${written(mantissa)}${SPACE}·${SPACE}10${[...exponent].map((sign) => SUPERSCRIPT[sign]).join("")}`;
 }
 
-/** `digits` significant digits, with zeros at the end; a whole number if it has more digits before the point; of what
-    is all but 1, that it is beyond 0.9999. */
+/** `digits` significant digits, with zeros at the end; a whole number if it has more digits before the point; for a
+    number just below 1, that it is above 0.9999. */
 export function significant(value, digits = 3) {
   if (!Number.isFinite(value)) return special(value);
   if (value !== 0 && Math.abs(value) < LEAST) return powerOfTen(value);
@@ -56,14 +56,14 @@ export function significant(value, digits = 3) {
   return grouped(text.includes("e") || Math.abs(value) >= 10 ** digits ? Math.round(value) : text);
 }
 
-/** The same without zeros at the end, as `readable` of numbers.py has it. */
+/** Like `significant`, without zeros at the end: `readable` of numbers.py. */
 export function readable(value, digits = 3) {
   const text = significant(value, digits);
   return /^\D?\d[\d,]*\.\d+$/.test(text) ? text.replace(/\.?0+$/, "") : text;
 }
 
-/** A chance or a share, which rounding may have left a little above 1, in percent with `places` decimals, and below 1 %
-    with `places` + 1 significant digits; only 0 is written as 0 % and only 1 as 100 %. */
+/** A probability or a share, which rounding may have left a little above 1, in percent with `places` decimals, and
+    below 1 % with `places` + 1 significant digits; only 0 is written as 0 % and only 1 as 100 %. */
 export function percent(share, places = 1) {
   const value = 100 * share;
   if (!Number.isFinite(value)) return "–";
@@ -80,13 +80,13 @@ function hundredths(value, places) {
 }
 
 /** A number in [0, 1] that is not written in percent, such as an attention weight: `digits` significant digits, or a
-    bare 0 or 1, as for what rounding has left a little above it. */
+    bare 0 or 1, also for a number that rounding has left a little above 1. */
 export function probability(p, digits = 3) {
   if (p === 0) return "0";
   return p >= 1 ? "1" : significant(p, digits);
 }
 
-/** A number with `places` decimals, as `plain_number` of numbers.py has it; a power of ten has two digits here. */
+/** A number with `places` decimals, as by `plain_number` of numbers.py; a power of ten has two digits here. */
 export function decimals(value, places = 4) {
   if (!Number.isFinite(value)) return special(value);
   const size = Math.abs(value), claims = (shown) => shown !== size && (shown === 0 || shown === 1);
@@ -94,7 +94,7 @@ export function decimals(value, places = 4) {
   return grouped(honest((n) => value.toFixed(n), places, claims));
 }
 
-/** A whole number as it is, another with `places` decimals. */
+/** A whole number as it is, any other number with `places` decimals. */
 export function plain(value, places = 3) {
   return Number.isInteger(value) ? grouped(value) : decimals(value, places);
 }

@@ -9,21 +9,21 @@ export function rowOffsets(first, last) {
   return offset;
 }
 
-/** The value of a cell among packed `values`, NaN where the mask forbids. @param {object} rows {first, last, offset} */
+/** The value of a cell among packed `values`, NaN if it is masked. @param {object} rows {first, last, offset} */
 export function valueIn({ first, last, offset }, values, query, key) {
   return key < first[query] || key > last[query] ? NaN : values[offset[query] + key - first[query]];
 }
 
 const LONG_TOKEN = 12;
 
-// A token as a chip that may be cut off: the title of a long one has it in full.
+// A token as a chip that may be cut off: a long token is in its title in full.
 export function tokenChip(token, meaning) {
   const node = chip(null, token, `chip ${meaning || ""}`);
   if (token.length > LONG_TOKEN) node.title = token;
   return node;
 }
 
-// What is read under the pointer: where, query chip → key chip, the exact amount, and a line of further words.
+// The reading under the pointer: where, query chip → key chip, the exact amount, and a line of further words.
 export function reading(where, query, key, amount, note) {
   const pair = make("div", "pair");
   pair.append(make("b", "", null, where), tokenChip(query, "query"), make("span", "", null, "→"), tokenChip(key, "key"),
@@ -31,7 +31,7 @@ export function reading(where, query, key, amount, note) {
   return [pair, make("small", "", null, note)];
 }
 
-// Shows `content` centred above the point (x, y) of its parent, below where there is no room (y + drop), and never
+// Show `content` centred above the point (x, y) of its parent, or below (y + drop) if there is no room above, and never
 // outside the parent.
 export function showTip(tip, content, x, y, drop) {
   tip.replaceChildren(...content);
@@ -42,7 +42,7 @@ export function showTip(tip, content, x, y, drop) {
   tip.style.top = `${above >= 0 ? above : y + drop}px`;
 }
 
-/** Which of `parts` equal parts each of `count` places lies in, and `parts` at the end. */
+/** The index of the part, among `parts` equal ones, in which each of `count` places lies, and `parts` at the end. */
 export const partsOf = (count, parts) =>
   Int32Array.from({ length: count + 1 }, (_, k) => Math.floor((k * parts) / count));
 
@@ -71,9 +71,9 @@ function strongest({ levels, rows, columns, zero = 0 }, down, across) {
   return fewer;
 }
 
-// Paints tiles of cells, {levels, rows, columns, zero}, into an image, each in a box of its pixels: a pixel takes the
-// cell it lies in, or the strongest of several. Levels are 0 … 255 of the scale and −1 where the mask leaves nothing, a
-// faint hatch.
+// Paint tiles of cells, {levels, rows, columns, zero}, into an image, each in a box of its pixels: a pixel takes the
+// cell it lies in, or the strongest of several. Levels are 0 … 255 of the scale, and −1, a faint hatch, for masked
+// cells.
 export function paintCells({ data, width: stride, height: most }, tiles, scale, period) {
   const pixels = new Uint32Array(data.buffer), { packed } = readTheme();
   const ground = new Uint32Array(stride + most).map((_, k) => packed(k % period ? "page" : "grid"));

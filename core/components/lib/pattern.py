@@ -1,5 +1,5 @@
-"""The patterns of many heads as a picture is sent them: the allowed cells alone, or blocks of cells, each by its
-largest weight.
+"""The patterns of many heads in the form that is sent to a picture: only the allowed cells, or blocks of cells, each
+with its largest weight.
 
 pattern.js reads the rows in the browser; pattern.css is the look of a reading and of the scale.
 """
@@ -10,21 +10,21 @@ from pathlib import Path
 import numpy as np
 
 PATTERN_CSS = Path(__file__).with_name("pattern.css")
-HEADS = 48               # of more heads each sends less, so that the whole stays within what these send
+HEADS = 48               # with more heads each sends less, so that all together send no more than these
 
 
 def row_ranges(allowed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The first and last key each query may see: (N, M) bool -> two (N,) uint16.
+    """The first and last key that each query may see: (N, M) bool -> two (N,) uint16.
 
-    Every row must allow one key at least.
+    Every row must allow at least one key.
     """
     last = allowed.shape[1] - 1 - np.argmax(allowed[:, ::-1], axis=1)
     return np.argmax(allowed, axis=1).astype(np.uint16), last.astype(np.uint16)
 
 
 def rows_of(patterns: np.ndarray, allowed: np.ndarray) -> np.ndarray:
-    """(H, cells) the cells between each row's first and last allowed key, row after row: (H, N, N) and (N, N) bool; a
-    hole in a float mask is NaN.
+    """The cells between each row's first and last allowed key, row after row: (H, N, N) and (N, N) bool -> (H, cells);
+    in float patterns a masked cell between them is NaN.
     """
     first, last = row_ranges(allowed)
     keys = np.arange(allowed.shape[1])
@@ -35,10 +35,10 @@ def rows_of(patterns: np.ndarray, allowed: np.ndarray) -> np.ndarray:
 
 
 def picture(patterns: np.ndarray, allowed: np.ndarray, step: int) -> tuple[np.ndarray, np.ndarray]:
-    """Blocks of step × step cells, each by its largest weight: (H, N, N) float32 -> (H, S, S) uint8 =
+    """Blocks of step × step cells, each with its largest weight: (H, N, N) float32 -> (H, S, S) uint8 =
     round(255 sqrt(weight)), and (S, S) bool.
 
-    The square root is the colour scale's own; a block counts as allowed where one of its cells is.
+    The square root is the colour scale's; a block counts as allowed if one of its cells is.
     """
     pad = -len(allowed) % step
     patterns, allowed = np.pad(patterns, ((0, 0), (0, pad), (0, pad))), np.pad(allowed, ((0, pad), (0, pad)))
@@ -49,7 +49,7 @@ def picture(patterns: np.ndarray, allowed: np.ndarray, step: int) -> tuple[np.nd
 
 
 def most_cells(n_heads: int, side: int) -> int:
-    """The most cells on a side of each of n_heads tiles, so that together they have no more than HEADS tiles of
+    """The most cells on a side of each of n_heads tiles that together have no more cells than HEADS tiles of
     `side` × `side`.
 
     >>> most_cells(48, 128), most_cells(448, 128), most_cells(448, 48)

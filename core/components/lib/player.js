@@ -3,7 +3,7 @@ import { button, labelled, make, setRange } from "./dom.js";
 
 /** A bar to go through the states 0 to `last`: to the next, to an end, by a slider, or by itself. `show()` draws state
  * `at`; `rest()` is called when hand or play have come to rest, `turn()` before a button or the play moves. `live` is
- * the node whose words are read out, but not while it plays. */
+ * a node that is read out when it changes, but not while the bar plays. */
 export class Player {
   constructor(parent, live, { show, rest, turn = () => {} }) {
     Object.assign(this, { live, show, rest, turn, last: 0, timer: null });
@@ -24,7 +24,7 @@ export class Player {
     this.slider.onchange = () => this.rest();
   }
 
-  /** Sets the labels, the last state, and the milliseconds that each state is shown while it plays. */
+  /** Set the labels, the last state, and the milliseconds for each state while it plays. */
   receive(text, last, pause) {
     Object.assign(this, { text, last, pause });
     this.slider.max = last;
@@ -34,8 +34,8 @@ export class Player {
     this.label();
   }
 
-  /** Goes to Python's `step`, −1 for the last: the first time, for another identity, and where Python has `moved` it.
-   * Returns whether it did. */
+  /** Go to Python's `step`, −1 for the last: the first time, for another identity, and if Python has `moved` it.
+   * Return whether it did. */
   begin(step, identity, moved) {
     const begins = this.at === undefined || this.identity !== identity || moved;
     this.identity = identity;
@@ -45,7 +45,7 @@ export class Player {
     return true;
   }
 
-  /** The state as Python knows it; −1 for the last. */
+  /** The state as a number for Python; −1 for the last. */
   get told() {
     return this.ended ? -1 : this.at;
   }
@@ -87,7 +87,7 @@ export class Player {
     this.label();
   }
 
-  /** Sets the slider to the present state, and `text` as its value for screen readers. */
+  /** Set the slider to the present state, and `text` as its value for screen readers. */
   value(text) {
     setRange(this.slider, this.at);
     this.slider.ariaValueText = text;

@@ -1,4 +1,4 @@
-// What scrolls around a component.
+// The scrollable boxes around a component.
 
 export const hostOf = (node) => node.getRootNode().host ?? node;
 

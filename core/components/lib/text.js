@@ -10,7 +10,8 @@ export function emOf(root) {
   return parseFloat(getComputedStyle(root).fontSize);
 }
 
-/** The width of a text in pixels, measured once for each text and font; until the page's fonts are there, anew. */
+/** The width of a text in pixels, measured once for each text and font, but each time until the page's fonts are
+    there. */
 export function textWidth(text, font) {
   if (!isLettered()) return measured(text, font);
   const key = `${font} ${text}`;
@@ -31,7 +32,7 @@ export function monoFont(size) {
   return `${size}px ${readTheme().ink("mono")}`;
 }
 
-/** A text, cut until fits(text) is true; one character and … stay in any case. */
+/** A text, cut until fits(text) is true; at least one character and … stay. */
 export function cut(text, fits) {
   if (fits(text)) return text;
   const characters = [...text];
@@ -39,7 +40,7 @@ export function cut(text, fits) {
   return `${characters.join("")}…`;
 }
 
-/** A text that is cut where it would be wider than there is room. */
+/** A text that is cut if it would be wider than `room`. */
 export const shortened = (text, font, room) => cut(text, (shown) => textWidth(shown, font) <= room);
 
 /** A text of at most `most` characters. */

@@ -18,7 +18,7 @@ function remembered(make) {
 }
 
 /**
- * The theme as the page has it now; the same object until the page has another.
+ * The page's present theme; the same object until the page has another.
  * ink(name) is a colour or font as CSS, packed(name) a colour for ImageData, stops(scale) the nine [r, g, b] of "seq"
  * or "div", and table(scale) 256 packed colours between them.
  */
@@ -32,7 +32,7 @@ export function readTheme() {
   return current;
 }
 
-/** How much larger than usual everything is drawn: above 1 in present mode. */
+/** The scale of everything drawn: 1, and more in present mode. */
 export function pageScale() {
   return Number(variable("scale")) || 1;
 }
@@ -42,7 +42,7 @@ let fonts = null, lettered = false;
 /** Whether the page's fonts are there, or will not come. */
 export const isLettered = () => lettered;
 
-/** When they are. */
+/** Note when the fonts are there. */
 function letters() {
   const came = () => { lettered = true; };
   return fonts ??= Promise.all(["font", "mono"].map((name) => document.fonts.load(`16px ${variable(name)}`)))
@@ -50,7 +50,7 @@ function letters() {
 }
 
 /** Call draw() once the page's colours are there, and again once its fonts are: on a first visit both may be late, and
-    a canvas would stay black, or in letters of another font. */
+    a canvas would stay black, or in another font. */
 export function whenStyled(node, draw) {
   if (variable("page")) {
     draw();

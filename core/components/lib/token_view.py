@@ -1,5 +1,4 @@
-"""What small pictures made of tokens share: chips, trees of merges, a slider, and how a component is fed and answers.
-"""
+"""Registration and style of small pictures made of tokens: chips, trees of merges, a slider."""
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -17,8 +16,8 @@ def token_view(name: str, module: str, *styles: Path) -> Callable[..., None]:
 
     It is made of the .js beside that file. Its style is token_view.css, then `styles`, then the .css beside that file.
 
-    draw(header, key=…, on_settings=…, arrays=…): header is a dict for JSON, arrays by name as `pack` of bytes.py
-    takes them; on_settings(values) is called with what the reader has picked.
+    draw(header, key=…, on_settings=…, arrays=…): header is a dict for JSON, arrays are by name, as for `pack` of
+    bytes.py; on_settings(values) is called with the reader's picks.
     """
     own = Path(module)
     component = declare(name, own.with_suffix(".js"), html=f'<div class="component tokens-view {name}"></div>',

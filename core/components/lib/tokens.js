@@ -3,7 +3,7 @@ import { draw } from "./dom.js";
 import { monoFont, textWidth } from "./text.js";
 
 /** Measure the width and depth of a tree of {text, children: [left, right] or null}: each leaf is as wide as its text,
-    a parent as its children or its own text. */
+    a parent as wide as its children or its own text. */
 export function measureTree(node, em, font) {
   const width = Math.max(0.95 * em, textWidth(node.text, font) + 0.5 * em);
   if (!node.children) return Object.assign(node, { width: width, depth: 1 });
@@ -13,7 +13,7 @@ export function measureTree(node, em, font) {
     { width: Math.max(width, inner), inner, depth: 1 + Math.max(...node.children.map((child) => child.depth)) });
 }
 
-/** Draws a measured tree hanging from (x, y): the token on the line, under it the pieces it was made of. Returns the
+/** Draw a measured tree that hangs from (x, y): the token on the line, under it the pieces it was made of. Return the
     token's group. */
 export function drawTree(svg, node, x, y, em, level = 0) {
   const height = level ? 1.35 * em : 1.75 * em;
@@ -38,9 +38,9 @@ export function treeHeight(depth, em) {
 }
 
 /**
- * Written tokens from (x, y) on, in lines of `width`: items {text, p, marks, title}. A token's probability p is the
- * colour of its ground, and the length of the line under it for readers who cannot tell the shades apart; without p it
- * is plain. Line breaks of the text are kept if `breaks` is set. Returns {height, groups}.
+ * Write tokens from (x, y) on, in lines of `width`: items {text, p, marks, title}. A token's probability p is shown by
+ * the colour of its background, and by the length of the line under it for readers who cannot tell the shades apart;
+ * without p it is plain. Line breaks of the text are kept if `breaks` is set. Return {height, groups}.
  */
 export function drawWritten(svg, items, x, y, width, em, breaks = true) {
   const font = monoFont(em), line = 1.75 * em, groups = [];

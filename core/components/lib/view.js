@@ -7,14 +7,14 @@ import { marksByKeys } from "./keys.js";
 import { contentsAround, hostOf } from "./scrolled.js";
 import { pageFoot, whenStyled } from "./theme.js";
 
-const LEAST_SCALE = 1.1, FULL_AT_1 = 800;       // px of a wall on which scale 1 would be as large as 1.6 on 1280
+const LEAST_SCALE = 1.1, FULL_AT_1 = 800;       // px: on a wall this wide scale 1 is as large as 1.6 on 1280
 const SETTLED = [400, 1500];      // ms after which the layout around has settled, even on a first visit
 
 /**
  * The body of a component's default export: one View on its root, built once and fed again at every run.
- * view.send(settings) tells Python what the reader has set, view.trigger(name, value) what the reader has done. A view
- * with `echoes` says with its settings which word they are, and Python with its messages which it has heard.
- * view.close(), where there is one, ends it.
+ * view.send(settings) sends Python the reader's settings, view.trigger(name, value) the reader's actions. A view with
+ * `echoes` numbers its settings as words, and Python's messages name the last word that Python has heard.
+ * view.close(), if there is one, ends it.
  */
 export function mount({ parentElement, data, setStateValue, setTriggerValue }, View) {
   const root = parentElement.querySelector(".component");
@@ -26,7 +26,7 @@ export function mount({ parentElement, data, setStateValue, setTriggerValue }, V
       root.view = new View(root);
       followFocus(root);
       marksByKeys(root);
-      // when a picture is rebuilt, the node that is then in the same place gets the focus
+      // when a picture is rebuilt, the node in the same place gets the focus
       keepFocus(root, (node) => pathTo(root, node),
         (path) => path.reduce((node, place) => node?.children[place], root));
     }
@@ -50,14 +50,14 @@ export function mount({ parentElement, data, setStateValue, setTriggerValue }, V
   };
 }
 
-/** How much larger a wall draws: on one of less than 1280 pixels the marks are as large a part of it as there. */
+/** The scale at which a wall draws: on a wall of less than 1280 pixels, marks take the same share of it as on 1280. */
 export const scaleOf = (scale) => (scale > 1 ? Math.max(LEAST_SCALE, Math.min(scale, window.innerWidth / FULL_AT_1))
   : scale);
 
 /** The default export of a picture that is one View. */
 export const mounted = (View) => (component) => mount(component, View);
 
-/** The base of most pictures of tokens: a title that is read out, and the echoes of what the hand has set. */
+/** The base of most pictures of tokens: a title that is read out, and the echoes of the hand's settings. */
 export class TitledView {
   constructor(root) {
     Object.assign(this, { root, echoes: new Echoes(), title: spokenLine(root, "title") });
@@ -95,7 +95,7 @@ export function onWidth(node, again) {
   }).observe(node);
 }
 
-/** Calls draw() when a place has another width. */
+/** Call draw() when the width of a place changes. */
 export function redrawn(draw, ...places) {
   for (const place of places) onWidth(place, draw);
 }
@@ -107,12 +107,12 @@ export function roomBelow(node) {
   return window.innerHeight - node.getBoundingClientRect().top - scrolled;
 }
 
-/** The room below a node, within [least, most]: the picture ends on the first screen. Present mode has a bar there. */
+/** The room below a node, within [least, most]: the picture ends on the first screen, above the bar of present mode. */
 export function fitHeight(node, least, most, foot = 0) {
   return Math.max(least, Math.min(most, roomBelow(node) - Math.max(20, pageFoot() + 12) - foot));
 }
 
-/** Call again() whenever the room below a node has changed, for what is above has found its height; returns the
+/** Call again() whenever the room below a node has changed because the parts above have found their height; return the
     observer. */
 export function onRoom(node, again) {
   let room = Math.round(roomBelow(node));
@@ -132,13 +132,13 @@ export function keepFree(node, least, most) {
     node.style.setProperty("--free", `${Math.round(Math.max(least, Math.min(most, free)))}px`);
   };
   const watch = new ResizeObserver(fit);
-  // what is above may settle later and change the height of the page
+  // the parts above may settle later and change the height of the page
   for (const box of [node, ...contentsAround(node)]) watch.observe(box);
   window.addEventListener("resize", () => node.isConnected && fit());
   for (const later of SETTLED) setTimeout(fit, later);
 }
 
-/** Call draw() when a node changes its size, when the window does, and when the page around has found its place. */
+/** Call draw() when a node or the window changes its size, and when the page around the node has settled. */
 export function keepFitted(node, draw) {
   const fit = () => whenStyled(node, draw);
   new ResizeObserver(fit).observe(node);

@@ -1,6 +1,6 @@
 """The row of links at the head of every page, drawn in the browser: some pages, and one menu of others under headings.
 
-Each is a real link, which can be copied or opened in a new tab; Python is told of the one that is followed.
+Each is a real link, which can be copied or opened in a new tab; Python is told which link is followed.
 """
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-// A row of links, and a menu whose links stand under headings; it opens over the page, and the arrow keys go through.
+// A row of links, and a menu with its links under headings; it opens over the page, and the arrow keys go through it.
 import { button, make } from "../lib/dom.js";
 import { isShortcut } from "../lib/keys.js";
 import { followed, toTop } from "../lib/links.js";
@@ -47,7 +47,7 @@ function addMenu(row, { name, here, groups }, go) {
   keyed(menu, opener, links);
 }
 
-/** Keeps the menu below its button, within the window, and says whether it is open. */
+/** Keep the menu below its button, within the window, and mark whether it is open. */
 function opened(menu, opener) {
   opener.ariaExpanded = "false";
   menu.onbeforetoggle = ({ newState }) => {
@@ -60,14 +60,14 @@ function opened(menu, opener) {
     const beyond = menu.getBoundingClientRect().right + 8 - innerWidth;
     if (beyond > 0) menu.style.left = `${Math.max(8, opener.getBoundingClientRect().left - beyond)}px`;
   };
-  // who leaves it by the Tab key leaves it closed
+  // leaving it by the Tab key closes it
   menu.addEventListener("focusout", ({ relatedTarget }) => {
     if (relatedTarget && !menu.contains(relatedTarget)) menu.hidePopover();
   });
 }
 
-/** The arrow keys go through the links, from the open page on, and Escape goes back to the button; what is pressed here
-    is not for the page behind. */
+/** Let the arrow keys go through the links, from the open page on, and Escape go back to the button; keys pressed here
+    do not reach the page behind. */
 function keyed(menu, opener, links) {
   const root = menu.getRootNode(), isOpen = () => menu.matches(":popover-open");
   const pressed = (event) => {

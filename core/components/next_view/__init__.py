@@ -1,4 +1,4 @@
-"""The links at the end of a view, to the one that comes next and, on the first page, to the map of all."""
+"""The links at the end of a view: to the next view and, on the first page, to the map of all."""
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,7 +13,7 @@ _component = declare("next_view", HERE / "next_view.js", html='<div class="compo
 
 
 def next_links(links: Sequence[tuple[str, str]], key: str) -> int | None:
-    """Draw the links, each a label and an address; return the index of the one that a plain click just followed."""
+    """Draw the links, each a label and an address; return the index of the link that a plain click just followed."""
     gone = f"{key}_gone"
     _component(key=key, data=[{"label": label, "href": href} for label, href in links], width="content",
                events={"go": lambda href: st.session_state.update({gone: href})})

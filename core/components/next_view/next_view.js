@@ -1,4 +1,4 @@
-// Links to what comes next.
+// Links to the next view.
 import { make } from "../lib/dom.js";
 import { followed, toTop } from "../lib/links.js";
 import { pageScale } from "../lib/theme.js";

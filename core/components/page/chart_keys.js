@@ -6,9 +6,9 @@ const BY = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown
 const SOON = 60;        // ms after a change of the page
 const NEAR = 0.5;       // pixels: less is the same place
 
-// The next mark in a direction: the nearest along it, and of several side by side the one that is most nearly straight
-// ahead. Up and down go through points above each other, as those of several lines; left and right follow a point's own
-// line. In a crowd it is the nearest of the marks that are more along the direction than across it.
+// The next mark in a direction: the nearest along it, and among several side by side the one most nearly straight
+// ahead. Up and down go through points above each other, as on several lines; left and right follow a point's own line.
+// In a crowd it is the nearest of the marks that are more along the direction than across it.
 function next(marks, from, [dx, dy]) {
   const along = (mark) => (dx ? dx * (mark.x - from.x) : dy * (mark.y - from.y));
   const across = (mark) => Math.abs(dx ? mark.y - from.y : mark.x - from.x);
@@ -27,7 +27,7 @@ function nearest(marks, distance) {
   return marks.reduce((best, mark) => (best && distance(best) <= distance(mark) ? best : mark), undefined);
 }
 
-// The mark that a key leads to from the one that is shown; the first key shows the picture's first mark.
+// The mark that a key leads to from the present one; the first key shows the picture's first mark.
 function reached(key, marks, here) {
   if (key === "Home") return marks[0];
   if (key === "End") return marks.at(-1);
@@ -54,8 +54,8 @@ function handOn() {
   heir?.focus({ preventScroll: true });
 }
 
-// A chart's box becomes a stop of the Tab key. The box stays when the chart in it is redrawn, so the mark is kept as a
-// place in the box; when Streamlit replaces the box too, as it does Plotly's, the new box takes over the focus.
+// Make a chart's box a stop of the Tab key. The box stays when the chart in it is redrawn, so the mark is kept as a
+// place in the box; when Streamlit replaces the box as well, as with Plotly, the new box takes over the focus.
 function readable(box, hint) {
   const chart = box.querySelector(CHARTS), ring = document.createElement("div"), label = document.createElement("div");
   let spot = null;

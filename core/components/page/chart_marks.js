@@ -1,7 +1,7 @@
 // The places of a chart's marks on the screen, and the hover text of each. Neither Vega nor Plotly documents them, so
-// only this file reads what they keep for themselves: Vega's marks as data of its elements, Plotly's points as
-// `_fullData`, its axes and camera as `_fullLayout`. tests/browser/test_embeddings_page.py walks both kinds by keys and
-// fails where a version keeps them elsewhere.
+// only this file reads their private data: Vega's marks as data of its elements, Plotly's points as `_fullData`, its
+// axes and camera as `_fullLayout`. tests/browser/test_embeddings_page.py walks both kinds by keys and fails if a
+// version keeps them elsewhere.
 const VEGA = ".vega-embed";
 export const CHARTS = `${VEGA}, .js-plotly-plot`;
 
@@ -50,7 +50,7 @@ function plotlyMarks(chart) {
   }));
 }
 
-// Where Plotly's camera puts a point of a 3-D scene, in pixels of the scene.
+// The place of a point of a 3-D scene under Plotly's camera, in pixels of the scene.
 function inSpace({ dataScale, glplot: { cameraParams, canvas } }, ...point) {
   let p = [...point.map((value, axis) => value * dataScale[axis]), 1];
   for (const matrix of [cameraParams.model, cameraParams.view, cameraParams.projection])

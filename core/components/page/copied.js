@@ -1,5 +1,5 @@
-// Browsers give navigator.clipboard only to pages of https and of their own machine, and Streamlit's buttons know no
-// other way. A selection that a press makes may be copied on any page.
+// Browsers give navigator.clipboard only to pages over https and on their own machine, and Streamlit's buttons know no
+// other way. A selection made by a press may be copied on any page.
 export default function () {
   if (!navigator.clipboard) Object.defineProperty(navigator, "clipboard", { configurable: true, value: { writeText } });
 }

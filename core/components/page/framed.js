@@ -3,13 +3,13 @@ import { contentsAround } from "../lib/scrolled.js";
 
 const LOOKS = 100, STILL = 4;           // ms between two looks, and looks in which an element has not moved: it stands
 const PATIENCE = 90_000, FRAMED = 8_000;        // ms until it is given up, and ms that the frame stays
-const MOST = 5;                         // scrolls: what stands above may still grow
+const MOST = 5;                         // scrolls: the parts above may still grow
 const AIR = 6;                          // px between the element and its frame
-const MARGIN = 10;                      // px that an element which is scrolled to keeps from what stands over the page
+const MARGIN = 10;                      // px between an element that is scrolled to and the bars over the page
 const DEEDS = ["pointerdown", "keydown", "wheel"];
 let told = "", stop = () => {};
 
-// data: the element's selector, and `at`, another text for each time that it is to be shown.
+// data: the element's selector, and `at`, a new text for each time that it must be shown.
 export default function ({ data, parentElement }) {
   if (data.at === told) return;
   told = data.at;
@@ -56,8 +56,8 @@ function place(frame, { left, top, width, height }) {
     height: `${height + 2 * AIR}px` });
 }
 
-/** Scroll to what is not wholly in sight, and return whether that was needed. What is higher than the room for it
-    begins at its top. */
+/** Scroll to an element that is not wholly in sight, and return whether that was needed. An element higher than the
+    room for it is shown from its top. */
 function bringIntoSight(node, { top, bottom, height }) {
   const { scrollPaddingTop, scrollPaddingBottom } = getComputedStyle(contentsAround(node).at(-1).parentElement);
   const first = parseFloat(scrollPaddingTop), last = innerHeight - parseFloat(scrollPaddingBottom);

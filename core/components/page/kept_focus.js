@@ -1,7 +1,7 @@
 import { keepFocus } from "../lib/focus.js";
 
 const KEY = "st-key-";      // Streamlit's class of an element with a key
-const LEVELS = 3;           // places around a control in which its heir is searched: its own, its row, the rows
+const LEVELS = 3;           // places around a control to search for its heir: its own, its row, the rows
 const CONTROL = "button, input, textarea, a[href], summary, [tabindex]";
 
 // The places of a control: the selectors of the innermost elements around it that have a key, each with the control's

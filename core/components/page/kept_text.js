@@ -1,4 +1,4 @@
-// Keeps a text in the browser's own store, or tells what stands there.
+// Keep a text in the browser's own store, or report the text that is there.
 export default function ({ data: { name, text }, setTriggerValue }) {
   try {
     if (text === null) {

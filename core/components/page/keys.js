@@ -1,12 +1,12 @@
-// Keys belong to whatever takes them: a field, a slider, a list, a picture. All others are a presenter's.
+// Keys belong to the element that takes them: a field, a slider, a list, a picture. All others are a presenter's.
 import { button, make } from "../lib/dom.js";
 import { isShortcut, takesKeys } from "../lib/keys.js";
 import { Pen } from "./pen.js";
 
 const STEPS = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1 };
-const ZOOMED = "tx-picture-alone";        // the class of the document in which the picture stands alone: page.css
+const ZOOMED = "tx-picture-alone";        // the class of the document that shows the picture alone: page.css
 
-// What one key does. A presenter's remote sends the arrows, PageUp, PageDown and "."
+// The action of each key. A presenter's remote sends the arrows, PageUp, PageDown and "."
 const DEEDS = { b: "blank", ".": "blank", p: "write", l: "pointer", z: "zoom", f: "full", "?": "list",
   Escape: "leave" };
 
@@ -23,7 +23,7 @@ class Keys {
     for (const [name, listener] of Object.entries(this.listeners)) document.addEventListener(name, listener);
   }
 
-  /** A press on a button or a link still leaves the arrows to the presenter. */
+  /** Hear a key; after a press on a button or a link the arrows are still the presenter's. */
   pressed(event) {
     if (isShortcut(event) || takesKeys(event, this.root)) return;
     const { key } = event;
@@ -53,7 +53,7 @@ class Keys {
 
   zoom() {
     document.documentElement.classList.toggle(ZOOMED);
-    window.dispatchEvent(new Event("resize"));      // the pictures fit themselves to the room that they have now
+    window.dispatchEvent(new Event("resize"));      // the pictures fit themselves to their new room
   }
 
   full() { document.fullscreenElement ? document.exitFullscreen() : document.documentElement.requestFullscreen?.(); }
@@ -65,7 +65,7 @@ class Keys {
     if (document.documentElement.classList.contains(ZOOMED)) this.zoom();
   }
 
-  /** The steps, each a button, and what the keys do. */
+  /** List the steps, each a button, and the actions of the keys. */
   list() {
     const { sheet, data } = this;
     sheet.hidden = !sheet.hidden;

@@ -1,4 +1,4 @@
-"""A presenter's keys in present mode: the way on, and a screen that goes blank, a pen, a pointer, the picture alone."""
+"""A presenter's keys in present mode: to go on, to blank the screen, for a pen, a pointer, the picture alone."""
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,16 +16,17 @@ _component = declare("presenters_keys", HERE / "keys.js", html='<div class="comp
 
 @dataclass(frozen=True)
 class Moved:
-    """What was just asked for: `by` so many steps forward or, below 0, back; `to` a step, from 1; 0: to none."""
+    """The step just asked for: `by` steps forward or, below 0, back; or `to` a step, from 1; 0: no such step."""
 
     by: int = 0
     to: int = 0
 
 
 def presenters_keys(titles: Sequence[str], number: int, words: TextFile, key: str) -> Moved:
-    """The keys, heard wherever no control takes them. `titles` of the steps, of which `number`, from 1, is shown.
+    """Listen to the keys wherever no control takes them; return the step asked for. titles: the steps' titles; number:
+    the step shown, from 1.
 
-    The keys are the labels `key_<name>` of `words`, `name: what it does`.
+    The labels `key_<name>` of `words` name the keys, `key: what it does`.
     """
     taken = f"{key}_taken"
 

@@ -12,11 +12,11 @@ export default function ({ data, setTriggerValue }) {
     if (characters <= data.most) return;
     event.preventDefault();
     field.select();
-    // as if typed: it can be undone
+    // as if typed, so that it can be undone
     document.execCommand("insertText", false, Array.from(whole.slice(-2 * data.most)).slice(-data.most).join(""));
     setTriggerValue("characters", characters);
   };
-  // Before Streamlit's own listeners; through the prototype, or they would think that they have seen the value already.
+  // Before Streamlit's own listeners, and through the prototype, or they would ignore the value as already seen.
   const input = ({ target, isComposing }) => {
     if (isComposing || typeof target.value !== "string" || target.value.isWellFormed?.() !== false) return;
     Object.getOwnPropertyDescriptor(Object.getPrototypeOf(target), "value").set.call(target,

@@ -1,9 +1,9 @@
-// A pen over the whole window, whose lines fade.
+// A pen over the whole window; its lines fade.
 import { readTheme } from "../lib/theme.js";
 
 const STAYS = 10_000, FADES = 2_000, WIDTH = 5;      // ms, ms, px
 
-/** How strong a line is that was drawn `age` ms ago: 1, then less and less, then 0. */
+/** The strength of a line that was drawn `age` ms ago: 1, then less and less, then 0. */
 export const strength = (age) => Math.max(0, Math.min(1, (STAYS + FADES - age) / FADES));
 
 export class Pen {
@@ -33,7 +33,7 @@ export class Pen {
     this.frame ??= requestAnimationFrame(() => this.paint());
   }
 
-  /** Draws what has not faded; again at the next frame, as long as there is any. */
+  /** Draw the lines that have not faded; again at the next frame, as long as there are any. */
   paint() {
     const { canvas } = this, ratio = window.devicePixelRatio, now = performance.now(), pen = canvas.getContext("2d");
     this.frame = null;

@@ -6,11 +6,11 @@ const PATIENCE = 5000;
 // Mounted with the picture above it, or called again with another one. Sends the signal when the browser is idle, after
 // the picture's first painting, and is removed when Python has received it.
 //
-// Python then writes the address, and the entry that this makes must be counted: on a slow connection the page's other
-// helpers may still be on their way.
+// Python then writes the address, and the history entry that this makes must be counted: on a slow connection the
+// page's other helpers may still be on their way.
 //
-// Whoever goes back or forward meanwhile leaves this picture, and the one to come says itself that it stands. This
-// signal would carry the left page's settings along and undo the way back.
+// A reader who goes back or forward meanwhile leaves this picture, and the next picture sends its own signal. This one
+// would carry the old page's settings along and undo the step back.
 export default function ({ parentElement, setTriggerValue }) {
   parentElement.end?.();
   oneEntryADeed();

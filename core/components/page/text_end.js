@@ -1,7 +1,7 @@
 import { textWidth } from "../lib/text.js";
 import { whenStyled } from "../lib/theme.js";
 
-const CUT = "data-cut";             // of a field whose beginning is not seen
+const CUT = "data-cut";             // attribute of a field whose beginning is out of sight
 
 export default function ({ data }) {
   let field = null, value = null, frame = 0;

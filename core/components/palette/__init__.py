@@ -1,6 +1,6 @@
-"""A button that opens a field, in which every place of the app is found while one types; Ctrl+K, ⌘K and / open it too.
+"""A button that opens a field that finds every place of the app while the reader types; Ctrl+K, ⌘K and / open it too.
 
-palette.js: the button and the keys; finder.js, loaded when it is first opened: the dialog; search.js: what fits.
+palette.js: the button and the keys; finder.js, loaded when it is first opened: the dialog; search.js: the search.
 """
 from pathlib import Path
 
@@ -17,7 +17,7 @@ _component = declare("palette", HERE / "palette.js", html='<div class="component
 def palette(text: dict[str, str], path: str, key: str) -> str | None:
     """Draw the button; return the id of the place that was just chosen, else None.
 
-    path: where the browser asks for all places, a JSON list of objects with id, kind, name, where and says.
+    path: the address of all places, a JSON list of objects with id, kind, name, where and says.
     """
     chosen = f"{key}_chosen"
     _component(key=key, data={"text": text, "path": path}, width="content",

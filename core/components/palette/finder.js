@@ -40,7 +40,7 @@ export class Finder {
     else this.load(data.path);
   }
 
-  /** Asks for all there is to find, once for as long as the page is open. */
+  /** Ask for all places, once as long as the page is open. */
   async load(path) {
     this.said.textContent = this.text.find_waits;
     try {
@@ -64,7 +64,7 @@ export class Finder {
     this.mark(0);
   }
 
-  /** One place; words: those of the question, which are marked in its name. */
+  /** Draw one place; words: the question's, which are marked in its name. */
   option(place, index, words) {
     const node = make("div", `option ${place.kind}`);
     Object.assign(node, { id: `found-${index}`, role: "option" });
@@ -78,7 +78,7 @@ export class Finder {
     return node;
   }
 
-  /** Marks the option that Enter opens. */
+  /** Mark the option that Enter opens. */
   mark(index) {
     const options = [...this.list.children];
     this.at = options.length ? Math.max(0, Math.min(options.length - 1, index)) : -1;
@@ -91,7 +91,7 @@ export class Finder {
     if (event.key in STEPS) {
       event.preventDefault();
       const step = STEPS[event.key], last = this.list.children.length - 1;
-      // from the last to the first, and back
+      // from the last to the first, and the reverse
       this.mark(Math.abs(step) > 1 ? this.at + step : this.at + step > last ? 0 : this.at + step < 0 ? last
         : this.at + step);
       this.list.children[this.at]?.scrollIntoView({ block: "nearest" });
@@ -99,7 +99,7 @@ export class Finder {
       event.preventDefault();
       this.choose(this.at);
     }
-    if (!isShortcut(event)) event.stopPropagation();            // the keys of the page behind it rest
+    if (!isShortcut(event)) event.stopPropagation();            // the page behind it does not hear the keys
   }
 
   choose(index) {
@@ -111,11 +111,11 @@ export class Finder {
   }
 }
 
-/** Writes a name in which the first of the words that it has is marked. */
+/** Write a name, with the first of the words that occurs in it marked. */
 function emphasised(node, name, words) {
   const plain = normal(name), word = words.find((each) => plain.includes(each));
   const at = word === undefined ? -1 : plain.indexOf(word);
-  // what is written with marks has other lengths
+  // a name with marks has other lengths
   if (at < 0 || plain.length !== name.length) { indexed(node, name); return; }
   node.append(name.slice(0, at));
   make("mark", "", node, name.slice(at, at + word.length));

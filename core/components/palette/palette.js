@@ -1,10 +1,10 @@
-// The field that finds every place of the app: a button in the prompt bar, and the keys that open it. What it searches,
-// and the script that does, are loaded when it is first opened.
+// The field that finds every place of the app: a button in the prompt bar, and the keys that open it. The places, and
+// the script that searches them, are loaded when it is first opened.
 import { button, draw, labelled, make } from "../lib/dom.js";
 
 const TYPED = "input:not([type=checkbox], [type=radio], [type=range], [type=button]), textarea, [contenteditable=true]";
 
-/** Whether a key was pressed where text is typed; a component's own field is found inside its shadow root. */
+/** Whether a key was pressed in a field for text; a component's own field is found inside its shadow root. */
 function isTyped(event) {
   const [node] = event.composedPath();
   return node instanceof Element && node.matches(TYPED);

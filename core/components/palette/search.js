@@ -1,28 +1,29 @@
-// Which of many places a typed question means. Little words ("why is the …") do not count while others are there. Each
+// Find the places that a typed question means. Little words ("why is the …") do not count if there are others. Each
 // word that counts may stand in the name of a place, in a synonym of it, in its lesson's name, or in the line that says
-// what it is: whole, as a beginning, in another form, or inside another word; else with a slip of the hand.
-const KINDS = { lesson: 6, page: 5, view: 4, term: 3, try: 2, idea: 1 };    // which comes first of two that fit alike
-const OPENING = ["lesson", "page"];                 // what is listed before anything is typed
-const NAME = [60, 40], WHERE = 12, SAYS = 8;        // what a word counts for: the first of a name, and its others; …
-const SYNONYM = [100, 12];           // … in a synonym: for its first target, and what each later one has less
+// what it is: whole, as a beginning, in another form, or inside another word; else with a typing error (a slip).
+const KINDS = { lesson: 6, page: 5, view: 4, term: 3, try: 2, idea: 1 };    // order of two that fit equally well
+const OPENING = ["lesson", "page"];                 // kinds listed before anything is typed
+const NAME = [60, 40], WHERE = 12, SAYS = 8;        // points for a word: for the first of a name, and its others; …
+const SYNONYM = [100, 12];           // … in a synonym: for its first target, and the loss for each later one
 const WHOLE_NAME = 100, BEGINNING = 30, ALL_WORDS = 10_000;
-const SHORT = 3;                    // characters from which a word counts in the middle of another, too
-const MOST_WORDS = 12;              // of what is typed
+const SHORT = 3;                    // characters from which a word also counts in the middle of another
+const MOST_WORDS = 12;              // of the typed text
 const ENDING = 3;                   // most characters by which one form of a word may be longer than another
-const GOOD = 0.65;                  // from here on, what fits is preferred to a word from which one slip leads to it
+const GOOD = 0.65;                  // a fit at least this good is preferred to a word that is one slip away
 const SLIPS = [4, 8];               // characters from which a word may be typed with one slip, and alone with two
 
-/** Most characters of what is typed that are read. */
+/** The most characters of the typed text that are read. */
 export const LONGEST = 200;
 
-/** A text as it is compared: small letters without accents; raised and lowered letters, d_k too, as plain ones. */
+/** A text in its form for comparison: small letters without accents; raised and lowered letters, as in d_k, as plain
+    ones. */
 export const normal = (text) => text.normalize("NFKD").replace(/[\p{M}_^]/gu, "").toLowerCase();
 
-/** The words of a text, as they are compared. */
+/** The words of a text, in their form for comparison. */
 export const wordsOf = (text) => normal(text).replace(/['’]/g, "").match(/[\p{L}\p{N}]+/gu) ?? [];
 
-/** What `find` searches: the places, and each of their words with the places and synonyms in which it stands.
-    synonyms: pairs of phrases and the numbers of the places that they mean, the best one first. */
+/** The index for `find`: the places, and each of their words with the places and synonyms that contain it.
+    synonyms: pairs of phrases and the numbers of the places that they mean, the best first. */
 export function prepared({ places, synonyms, little }) {
   const index = { places: places.map((place) => ({ ...place, plain: wordsOf(place.name).join(" ") })),
     little: new Set(little.flatMap(wordsOf)), words: new Map(), phrases: [] };
@@ -49,8 +50,8 @@ function placed(index, word, place, weight) {
   places.set(place, Math.max(weight, places.get(place) ?? 0));
 }
 
-/** The words that count: all but the little ones, or all where there are no others; each once. A little one counts
-    where the whole of a synonym is typed that has it, such as "make up". */
+/** The words that count: all but the little ones, or all if there are no others; each once. A little word counts if
+    the whole of a synonym that contains it is typed, such as "make up". */
 function counting({ little, phrases }, words) {
   const typed = (word) => words.some((each) => each === word || form(each, word));
   const spoken = phrases.filter((phrase) => phrase.words.every(typed));
@@ -59,14 +60,14 @@ function counting({ little, phrases }, words) {
   return [...new Set(others.length ? others : words)];
 }
 
-/** How well a typed word fits another, from 0 to 1. */
+/** The likeness of a typed word to another, from 0 to 1. */
 function likeness(typed, word) {
   if (typed === word) return 1;
   if (word.startsWith(typed)) return 0.5 + 0.4 * typed.length / word.length;
   return form(typed, word) || (typed.length >= SHORT && word.includes(typed) ? 0.25 : 0);
 }
 
-/** How well two words fit as forms of one, such as token and tokens, cache and caching; 0 if they are none. */
+/** The likeness of two forms of one word, such as token and tokens, cache and caching; 0 for two different words. */
 function form(a, b) {
   let same = 0;
   while (same < a.length && a[same] === b[same]) same++;
@@ -75,8 +76,8 @@ function form(a, b) {
   return same >= SHORT && shorter <= (same > SHORT ? 1 : 0) && longer <= most ? 0.9 - 0.1 * longer : 0;
 }
 
-/** The least number of letters to add, drop, change, or exchange with the next that make `a` into `b`; Infinity if it
-    is more than `most`. */
+/** The least number of letters to add, drop, change, or swap with the next to turn `a` into `b`; Infinity if it is more
+    than `most`. */
 export function slips(a, b, most) {
   if (Math.abs(a.length - b.length) > most) return Infinity;
   let before = [], last = Array.from({ length: b.length + 1 }, (_, j) => j);
@@ -93,7 +94,7 @@ export function slips(a, b, most) {
   return last[b.length] <= most ? last[b.length] : Infinity;
 }
 
-/** The word of a name or a synonym that is nearest to a typed one, with at most so many slips; "" if none is near. */
+/** The word of a name or a synonym that is nearest to a typed one, with at most `most` slips; "" if none is near. */
 function nearest({ words }, typed, most) {
   let found = "";
   for (const [word, { places, phrases }] of words) {
@@ -104,7 +105,7 @@ function nearest({ words }, typed, most) {
   return found;
 }
 
-/** The words of the index that a typed word may mean, each with how well it fits; and the word it was read as.
+/** The words of the index that a typed word may mean, each with its likeness; and the word it was read as.
     isAlone: no other word was typed that could tell what is meant. */
 function reading(index, typed, isAlone) {
   const fits = new Map(), most = SLIPS.slice(0, isAlone ? 2 : 1).filter((length) => typed.length >= length).length;
@@ -117,7 +118,7 @@ function reading(index, typed, isAlone) {
   return meant ? { fits: new Map([[meant, 1]]), meant } : { fits, meant: fits.size ? typed : "" };
 }
 
-/** For each place that has some of the words, what each word counts for in it. */
+/** For each place that has some of the words, the points of each word. */
 function counts(index, readings) {
   const found = new Map(), spoken = new Map();
   const count = (place, word, value) => {
@@ -144,15 +145,15 @@ function counts(index, readings) {
   return found;
 }
 
-/** What a name counts for that is the typed text, or begins with it. */
+/** The points of a name that is the typed text, or begins with it. */
 function named(name, typed) {
   const whole = (text) => text.replaceAll(" ", "");
   if (typed.some((text) => whole(text) === whole(name))) return WHOLE_NAME;
   return typed.some((text) => `${name} `.startsWith(`${text} `)) ? BEGINNING : 0;
 }
 
-/** What a typed text finds: `places`, best first, `most` of them, those with all of its words before those with some;
-    the `words` that it was searched for; and whether one of them is only the `nearest` to what was typed. Without a
+/** The result for a typed text: `places`, best first, at most `most`, those with all of its words before those with
+    some; the `words` that were searched; and whether one of them is only the `nearest` to the typed one. Without a
     word: the lessons and pages. */
 export function find(index, typed, most) {
   const all = wordsOf(typed.slice(0, LONGEST)).slice(0, MOST_WORDS), asked = counting(index, all);

@@ -1,10 +1,10 @@
-// What a phone says to its class: an answer is sent until it is kept. What is answered without a network waits in the
+// A phone's answers to its class: each is sent until it is kept. An answer given without a network waits in the
 // browser's storage; a page that is opened again sends it.
 
 const PHONE = "transformer-phone", WAITS = "transformer-answer-";
-const AGAIN = [500, 1000, 2000, 4000];            // ms between two tries, the last again and again
+const AGAIN = [500, 1000, 2000, 4000];            // ms between two tries; the last one repeats
 
-/** Where the browser keeps what a page tells it to; where it does not let pages keep anything, the page itself. */
+/** The browser's storage; if it does not let pages keep anything, a storage in the page itself. */
 export function storageOf(browser) {
   try {
     return browser.localStorage;
@@ -30,7 +30,7 @@ function store(storage, name, value) {
   } catch { /* a browser that keeps nothing: the answer lasts as long as the page */ }
 }
 
-/** The random number by which the class tells this browser from others, the same in all of its tabs. */
+/** The random number by which the class distinguishes this browser, the same in all of its tabs. */
 export function phoneOf(storage, random = crypto) {
   const known = stored(storage, PHONE);
   if (/^[0-9a-f]{32}$/.test(known ?? "")) return known;
@@ -40,7 +40,7 @@ export function phoneOf(storage, random = crypto) {
 }
 
 /**
- * Sends answers, the newest alone, until the server has kept or refused it.
+ * Send only the newest answer, until the server has kept or refused it.
  * told(state) hears "sending", "kept", "closed" or "offline" with the answer {question, guess, sure}.
  */
 export class Outbox {
@@ -77,7 +77,7 @@ export class Outbox {
     this.told(state, answer);
   }
 
-  /** "kept", "closed", or "offline" where it is to be sent again. */
+  /** Send an answer; return "kept", "closed", or "offline" if it must be sent again. */
   async ask(answer) {
     try {
       const response = await this.send(this.address, { method: "POST", headers: { "Content-Type": "application/json" },

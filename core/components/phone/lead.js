@@ -1,5 +1,5 @@
-// The teacher's second device: the plan, what is asked, how many have answered, what may be shown, questions of one's
-// own and games, and the ways on. The wall does what it presses, for the model's answer is there.
+// The teacher's second device: the plan, the present question, the number of answers, the words that may be shown, the
+// teacher's own questions, games, and buttons to go on. The wall carries them out, since it has the model's answer.
 import { ownAsked, wrongOf } from "../class_desk/own.js";
 import { linkTo } from "../class_wall/link.js";
 import { WordList } from "../class_wall/words.js";
@@ -36,7 +36,7 @@ class Lead {
     return this.link.act("signal", { what, text: given });
   }
 
-  /** A question of the teacher's own, which then has the wall for itself. */
+  /** Offer a teacher's own question, which then has the wall for itself. */
   offerQuestion(root) {
     const { text } = this, box = make("details", "more", root), form = make("form", "", box);
     box.prepend(make("summary", "", undefined, text.own_ask));
@@ -53,7 +53,7 @@ class Lead {
     };
   }
 
-  /** The games on the wall; a text to be guessed is typed here, where the class does not read it. */
+  /** Offer the games on the wall; a text to guess is typed here, where the class does not see it. */
   offerGames(root) {
     const { text } = this, box = make("details", "more", root), hidden = field(box, text.guess_text);
     box.prepend(make("summary", "", undefined, text.games));
@@ -79,7 +79,7 @@ class Lead {
     this.offerDeeds(shown);
   }
 
-  /** What can be done with the question. */
+  /** Offer the actions on the question. */
   offerDeeds(shown) {
     const { phase } = shown;
     this.row.replaceChildren();
@@ -89,13 +89,13 @@ class Lead {
     if (phase === "open" || phase === "closed") this.press("reveal", () => this.reveal());
   }
 
-  /** What is ticked here was looked at, and is what the wall will show. */
+  /** Reveal: the teacher has looked at the words, and the wall shows the ticked ones. */
   async reveal() {
     if (this.words) await this.words.allow();
     this.signal("reveal");
   }
 
-  /** The free words, to be looked at where nobody else sees them. */
+  /** Offer the free words, which nobody else sees here. */
   offerWords({ phase, question, answered, asked }) {
     const number = asked?.guess.kind === "word" && phase !== "waiting" ? question : 0;
     if (number !== this.listed) {

@@ -31,12 +31,12 @@ class Phone {
   connect() {
     const events = new EventSource(`${base}/${this.code}/events?phone=${this.phone}`);
     events.onopen = () => setText(this.net, text.joined);
-    // a browser that is offline hears nothing, of its connection neither
+    // a browser that is offline hears nothing, not even of its connection
     window.onoffline = () => setText(this.net, text.offline);
     window.ononline = () => { if (events.readyState === EventSource.OPEN) setText(this.net, text.joined); };
     events.onmessage = ({ data }) => this.receive(JSON.parse(data), events);
     events.onerror = () => {
-      // a refusal ends it for good, and only asking once more says which
+      // a refusal ends it for good, and only another request tells the reason
       if (events.readyState === EventSource.CLOSED) this.find();
       else setText(this.net, text.offline);
     };
@@ -68,7 +68,7 @@ class Phone {
     this.showFollow();
   }
 
-  /** This phone's answer to the question that is asked now, or null. */
+  /** This phone's answer to the present question, or null. */
   get answer() {
     return this.mine?.question === this.shown.question ? this.mine.guess : null;
   }
@@ -119,7 +119,7 @@ class Phone {
     return this.answer === null ? text.send : text.change;
   }
 
-  /** Show in the form what was answered before. */
+  /** Show the earlier answer in the form. */
   mark(node, kind) {
     const inputs = node.querySelectorAll("input");
     if (kind === "word") inputs[0].value = this.answer;
@@ -145,7 +145,8 @@ class Phone {
     showTally(this.card, { asked, tally, first, model, mine: this.answer, text });
   }
 
-  /** The picture on the wall, here, where it goes with the teacher and can only be read; and the way to one's own. */
+  /** Show the picture on the wall, which follows the teacher and can only be read; and a link to a picture of one's
+      own. */
   showFollow() {
     const { follow: link } = this.shown;
     if (link === this.followed) return;
@@ -172,8 +173,8 @@ class Phone {
   }
 }
 
-/** A frame that only shows cannot be scrolled: it is as high and as wide as its picture needs, and drawn smaller where
-    the phone is narrower. */
+/** Fit a frame that cannot be scrolled: make it as high and as wide as its picture needs, and draw it smaller if the
+    phone is narrower. */
 function fit(frame) {
   const any = frame.contentDocument?.querySelector("[class*=st-key-]"), content = any && contentsAround(any).at(-1);
   if (!content) return;
@@ -186,17 +187,17 @@ function fit(frame) {
   frame.style.marginBottom = `${(scale - 1) * frame.offsetHeight}px`;
 }
 
-/** By how many pixels the widest part that scrolls sideways is wider than its place. */
+/** The pixels by which the widest part that scrolls sideways is wider than its place. */
 function overflow(root) {
   const nodes = [...root.querySelectorAll("*")];
   return Math.max(0, ...nodes.map((node) => Math.max(node.shadowRoot ? overflow(node.shadowRoot) : 0,
     /auto|scroll/.test(getComputedStyle(node).overflowX) ? node.scrollWidth - node.clientWidth : 0)));
 }
 
-/** The page behind a link, with nothing around its picture: it is only looked at. */
+/** The address of a link's page with its picture alone, only to be looked at. */
 const looking = (link) => `${link}&look=true`;
 
-/** The field for the code. why: what is wrong with the one before. */
+/** Draw the field for the code. why: the fault of the previous code. */
 function join(why = "") {
   root.replaceChildren();
   const form = make("form", "join", root), label = make("label", "", form, text.code);

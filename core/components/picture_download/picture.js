@@ -1,6 +1,6 @@
 // A picture is every canvas and top-level SVG inside the selected element, each at its place: plotly stacks several
 // SVGs, a component may stack canvases. SVG styles are written into the copy, which has no style sheets and custom
-// properties of its own. Where there is neither, as in a table, the element's boxes and words are drawn (written.js).
+// properties of its own. If there is neither, as in a table, the element's boxes and words are drawn (written.js).
 import { draw, sized } from "../lib/dom.js";
 import { findAcross } from "../lib/find.js";
 import { drawWritten } from "./written.js";
@@ -28,7 +28,7 @@ function visible(node) {
     && getComputedStyle(node).visibility !== "hidden";
 }
 
-/** The picture inside the element that a selector names, as SVG, on this page or on another; null where none is. */
+/** The picture inside the element that a selector finds, as SVG, on this page or on another; null if there is none. */
 export function pictureOf(selector, page = document) {
   const root = findAcross(page, selector);
   const all = root ? [...layers(root), ...(root.shadowRoot ? layers(root.shadowRoot) : [])] : [];

@@ -1,5 +1,5 @@
-// What is written in HTML as SVG: the boxes of its elements, and its words line by line. It stays text, and any program
-// that reads SVG draws it, which an HTML element inside an SVG would not be.
+// HTML as SVG: the boxes of its elements, and its words line by line. The words stay text, and any program that reads
+// SVG draws them, unlike an HTML element inside an SVG.
 import { draw, drawLine } from "../lib/dom.js";
 
 const SIDES = ["Top", "Right", "Bottom", "Left"];
@@ -18,7 +18,7 @@ export function drawWritten(root, into) {
   }
 }
 
-/** Its background, and its border: one frame, or a line at each side that has one. */
+/** Draw an element's background and border: one frame, or a line at each side that has a border. */
 function drawBox(node, style, into) {
   const box = node.getBoundingClientRect(), borders = SIDES.map((side) => ({ side,
     width: style[`border${side}Style`] === "none" ? 0 : parseFloat(style[`border${side}Width`]),
@@ -39,8 +39,8 @@ function drawSide({ left, right, top, bottom }, { side, width, ink, dash }, into
     { stroke: ink, "stroke-width": width, "stroke-dasharray": dash });
 }
 
-/** The words of a text node, a text for each line that they stand in, as wide as there: a program that has not the
-    page's font draws another one. */
+/** Draw the words of a text node, one text for each line, as wide as on the page: a program without the page's font
+    uses another one. */
 function drawWords(node, style, into) {
   const range = node.ownerDocument.createRange();
   let line = null;

@@ -1,7 +1,7 @@
 """A question before its picture, with the means to guess; and the guess beside the truth.
 
-What was asked and guessed stays in the browser's storage, from where the course shows it, and nowhere else. A question
-that this browser has answered in an earlier visit is not asked again: the component tells so instead of drawing it.
+Questions and guesses stay only in the browser's storage, from which the course shows them. A question that this browser
+has answered in an earlier visit is not asked again: the component tells Python so instead of drawing it.
 """
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -18,10 +18,10 @@ _component = declare("prediction", _HERE / "prediction.js", html='<div class="co
 def prediction_picture(header: dict, *, key: str, events: Mapping[str, Callable[[Any], None]]) -> None:
     """Draw it. header: mode "ask" (id, again, question, guess, text, scale), "told" (id, question, guess, mine, sure,
     answer, said, own, bars, right, statements, seen, reason, text, scale), "switch" (on, again, text) or "declined"
-    (text), the way back from `never` in the place where that was pressed.
+    (text), the way back in the place where `never` was pressed.
 
     events: in "ask" `guess` with {guess, sure}, `look`, and `never`, when the reader wants no questions, with whether
-    that was said just now; in "switch" and "declined" `switch` with whether the reader wants to be asked, and `again`,
-    where "again" says that this can be offered.
+    the reader has said so just now; in "switch" and "declined" `switch` with whether the reader wants to be asked, and,
+    if the header's again is true, `again`.
     """
     _component(key=key, data=pack(header, {}), events=events)

@@ -6,11 +6,11 @@ import { inline } from "./inline.js";
 import { square } from "./square.js";
 
 const STEPS = 200;          // of a slider with equal ratios
-const SURE = 50;            // percent: where the slider of "how sure" begins
+const SURE = 50;            // percent: the first value of the slider "how sure"
 
 /**
- * The controls of one guess: {node, told()}. ready(is) hears whether there is a guess; `asked` is the node of the
- * question, which names them.
+ * The controls for one guess: {node, told()}. ready(is) is called with whether there is a guess; `asked` is the node of
+ * the question, which names the controls.
  */
 export function guessOf(guess, labels, ready, asked) {
   const make_ = { options: radios, place: radios, cell: grid, number: slider, word: field }[guess.kind];
@@ -19,7 +19,7 @@ export function guessOf(guess, labels, ready, asked) {
   return made;
 }
 
-/** A radio button in its label, of the group of the question. */
+/** A radio button in its label, in the group of the question. */
 function radio(parent, name, value, label, ready) {
   const box = make("label", name, parent), input = make("input", "", box);
   Object.assign(input, { type: "radio", name: "guess", value });
@@ -48,7 +48,7 @@ function radios({ kind, texts, offered, pictures }, labels, ready) {
   return { node, told: () => picked(node) };
 }
 
-/** The digits pick the options, wherever on the card the focus is. */
+/** Let the digits pick the options, wherever on the card the focus is. */
 function byDigits(node, ready) {
   node.onkeydown = (event) => {
     const option = node.querySelectorAll("input")[Number(event.key) - 1];
@@ -73,7 +73,7 @@ function grid({ rows, columns }, labels, ready) {
   return { node, told: () => picked(node) };
 }
 
-/** The value of a slider at a share of its way. */
+/** The value of a slider at a share of its length. */
 export function valueAt({ low, high, step, log }, share) {
   if (log) {
     const value = low * (high / low) ** share, digits = Math.max(0, 1 - Math.floor(Math.log10(value)));
@@ -98,7 +98,7 @@ function slider(guess, labels, ready) {
     ready(true);
   };
   input.oninput = set;
-  input.onclick = set;      // who means the middle presses it
+  input.onclick = set;      // a reader who means the middle presses it
   return { node, told: () => ({ guess: value() }) };
 }
 

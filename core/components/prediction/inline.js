@@ -1,4 +1,4 @@
-// A sentence with a few marks into a node: `code`, **strong**, *emphasis*. Text goes in as text alone.
+// Write a sentence with a few marks into a node: `code`, **strong**, *emphasis*. Text goes in only as text.
 import { make } from "../lib/dom.js";
 
 const MARKED = /(`[^`]+`|\*\*[^*]+\*\*|\*[^*\s][^*]*\*)/;

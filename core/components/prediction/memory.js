@@ -1,4 +1,4 @@
-// What this browser remembers of predictions, and nobody else: which questions were answered and how, and whether the
+// This browser's memory of predictions, which nobody else has: which questions were answered and how, and whether the
 // reader wants to be asked. A browser that keeps nothing asks again.
 
 const ANSWERS = "transformer-predictions", ASKS = "transformer-ask-first";
@@ -25,7 +25,7 @@ export const answers = () => {
 
 export const answeredBefore = (id) => id in answers();
 
-/** Keep an answer; that a question was looked at replaces no guess. */
+/** Keep an answer; a look at the picture does not replace a guess. */
 export function remember(id, answer) {
   const all = answers();
   if (answer.looked && all[id]) return;

@@ -1,4 +1,4 @@
-// A question before its picture, or the guess beside the truth: __init__.py says what Python sends and hears.
+// A question before its picture, or the guess beside the truth: __init__.py describes the messages and events.
 import { button, make } from "../lib/dom.js";
 import { toTop } from "../lib/links.js";
 import { keepFree, mounted } from "../lib/view.js";
@@ -48,8 +48,8 @@ class PredictionView {
     button(row, this.labels.never, "", () => { setAsks(false); this.once("never", true); }, "quiet last");
   }
 
-  /** An event that ends the question: what a second press would say is not heard. The picture begins at the page's top,
-      also where the question was longer than the screen. */
+  /** Send an event that ends the question; a second press is ignored. The picture begins at the page's top, even if the
+      question was longer than the screen. */
   once(name, value) {
     for (const node of this.root.querySelectorAll("button, input")) node.disabled = true;
     toTop(this.root);
@@ -73,7 +73,7 @@ class PredictionView {
     close.ariaLabel = this.labels.close;
   }
 
-  /** On a wall the picture needs the room: what is seen in it waits behind a button, which folds it again. */
+  /** Fold the strip on a wall, where the picture needs the room: a button opens and folds the statements. */
   fold(strip) {
     const open = button(strip, this.labels.unfold, "", () => toggle(), "unfold");
     const toggle = () => { open.ariaExpanded = String(!strip.classList.toggle("folded")); };
@@ -104,7 +104,7 @@ class PredictionView {
     reason.focus({ preventScroll: true });
   }
 
-  /** Where the questions were declined a moment ago: the way back. */
+  /** Offer the way back in the place where the questions were just declined. */
   offerReturn() {
     const strip = make("section", "strip declined", this.root);
     make("span", "", strip, this.labels.declined);

@@ -1,7 +1,7 @@
-// The small square picture of an option: what a head looks at, a row for each token that looks.
+// The small square picture of an option: a head's pattern, one row for each token that attends.
 import { draw } from "../lib/dom.js";
 
-/** Draw it in `parent`. digits: a hexadecimal digit a cell, row by row, f the darkest. */
+/** Draw it in `parent`. digits: one hexadecimal digit a cell, row by row, f the darkest. */
 export function square(parent, digits) {
   const n = Math.round(Math.sqrt(digits.length));
   const node = draw("svg", { class: "square", viewBox: `0 0 ${n} ${n}` }, parent);

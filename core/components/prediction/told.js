@@ -9,7 +9,7 @@ export function shownGuess(parent, header) {
   ({ options: chips, place: chips, cell: cells, number: line, word: bars })[header.guess.kind](parent, header);
 }
 
-/** "you: said" and "the answer: said" below what each of them names. */
+/** Write "you: said" and "the answer: said" below the value that each names. */
 function tags(parent, header, value) {
   const { mine, answer, own, said, text } = header;
   if (value === mine) make("span", "tag mine", parent, [text.mine, own].filter(Boolean).join(" · "));
@@ -19,7 +19,7 @@ function tags(parent, header, value) {
 const classOf = ({ mine, answer }, value) =>
   `choice${value === mine ? " mine" : ""}${value === answer ? " answer" : ""}`;
 
-/** Which of n places are shown: those near the guess and the answer; a gap between them is a null. */
+/** The places among n that are shown: those near the guess and the answer; a gap between them is a null. */
 export function around(n, ...places) {
   const near = [...Array(n).keys()].filter((i) => places.some((place) => Math.abs(i - place) <= NEIGHBOURS));
   return near.flatMap((i, k) => (k && near[k - 1] !== i - 1 ? [null, i] : [i]));
@@ -58,7 +58,7 @@ function cells(parent, header) {
   }
 }
 
-/** Where a number stands between the ends, as a share. */
+/** The position of a number between the ends, as a share. */
 export function shareOf({ low, high, log }, value) {
   const share = log ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low);
   return Math.min(Math.max(share, 0), 1);

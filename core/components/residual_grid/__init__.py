@@ -20,8 +20,8 @@ _component = declare("residual_grid", _HERE / "residual_grid.js", styles=(GRID_C
 
 
 def residual_grid(values: np.ndarray, *, key: str, on_pick: Callable[[int, int], None], **description) -> None:
-    """Draw `values` (rows, columns), described as `grid_data` has it, and call on_pick(row, column) when the
-    reader picks a cell.
+    """Draw `values` (rows, columns), with the arguments of `grid_data` as description, and call on_pick(row, column)
+    when the reader picks a cell.
     """
     header, arrays = grid_data(values, **description)
     mount(_component, pack(header, arrays), key, on_pick)
@@ -43,14 +43,16 @@ def grid_data(values: np.ndarray, *, row_labels: Sequence[str], column_labels: S
     """Header and arrays of a grid of `values` (rows, columns); NaN is an empty, hatched cell.
 
     texts: (rows, columns) of str, written in the cells above the number; marks: bool, a tick in the cell; peak: a cell
-    ringed by a dashed line; mine: the column that the reader guessed, and what names it.
-    reading: what hover says, with {row}, {column}, {index}, {text} and {value}. limits: the values at the two ends of
-    the colour scale (signed: symmetric about zero; logarithmic: both above it). fit: pixels of the screen that
+    with a dashed ring; mine: the column that the reader guessed, and its name.
+    reading: the text on hover, with {row}, {column}, {index}, {text} and {value}. limits: the values at the two ends of
+    the colour scale (signed: symmetric about zero; logarithmic: both above zero). fit: pixels of the screen that
     everything else takes; the grid takes the rest, between height and most_height. Cells are at least least_column
-    wide, and scroll sideways inside the grid where they do not fit. column_band, row_band: a frame around the picked
+    wide, and scroll sideways inside the grid if they do not fit. column_band, row_band: a frame around the picked
     column, row. numbered: the column labels are numbers, written upright as far as they have room.
-    percent: the values are chances, written in percent. rows_scroll: whether rows that do not fit, each at least
-    least_row high, scroll inside the grid; else it grows.
+    percent: the values are probabilities, written in percent. rows_scroll: rows that do not fit, each at least
+    least_row high, scroll inside the grid; otherwise the grid grows.
+
+    Raises ValueError if labels and values do not fit.
     """
     values = np.ascontiguousarray(values, dtype=np.float32)
     if values.shape != (len(row_labels), len(column_labels)):

@@ -12,7 +12,7 @@ import { readTheme, whenStyled } from "../lib/theme.js";
 
 const LEGEND_HEIGHT = 26, LEGEND_BAR = 120, LEAST_BAR = 36;
 const MOST_COLUMN = 140, MOST_ROW = 64;
-const LABEL_STEP = 15;          // px a slanted column label needs
+const LABEL_STEP = 15;          // px that a slanted column label needs
 
 function create(root) {
   const find = (name) => root.querySelector(name);
@@ -81,7 +81,7 @@ function layOut(state) {
   reveal(state);
 }
 
-// How wide the labels and the columns are, and whether the columns' labels are slanted above them.
+// Set the widths of the labels and the columns, and whether the columns' labels are slanted above them.
 function layOutColumns(state, context, width) {
   const { data } = state;
   context.font = fontOf(state, 12, "font", "bold");          // as the picked one is written
@@ -97,7 +97,7 @@ function layOutColumns(state, context, width) {
   state.top = state.slanted ? widest * 0.71 + 14 : 24 * data.type;
 }
 
-// Scrolls inside the grid until the picked cell is in sight, with one more cell before or after it.
+// Scroll inside the grid until the picked cell is in sight, with one more cell before or after it.
 export function reveal(state) {
   const { picked, scroller, column, row } = state, into = (start, size, now, room) =>
     start < now ? start - size : start + size > now + room ? start + 2 * size - room : now;
@@ -181,7 +181,7 @@ function drawOutlines(state, context) {
   if (data.mine) drawMine(state, context);
 }
 
-// The column that the reader guessed, in a dashed frame with its name.
+// Draw a dashed frame, with its name, around the column that the reader guessed.
 function drawMine(state, context) {
   const { data, theme } = state, [column, name] = data.mine;
   const [x, y, width, height] = box(state, 0, column);
@@ -206,7 +206,7 @@ function ring(context, [x, y, width, height], colour, line, dash = []) {
 
 const markedCells = ({ hover, picked }) => [hover, picked].filter(Boolean);
 
-// Of how many rows and of how many columns one is named. Where both are the same tokens, so are the names: else nobody
+// The step between named rows, and between named columns. If both are the same tokens, the same are named, or nobody
 // could follow the diagonal.
 function everyLabel({ data, step, column, row }) {
   const every = { rows: Math.max(1, Math.ceil((15 * data.type) / row)),
@@ -216,8 +216,7 @@ function everyLabel({ data, step, column, row }) {
   return every;
 }
 
-/** The places that are named whatever the thinning: those in the hand or picked, and where both sides are the same
-    tokens the last. */
+/** The places that are always named: under the hand, picked and, if both sides are the same tokens, the last. */
 function namedAlways(state, side) {
   const { row_labels, column_labels, rows } = state.data, places = markedCells(state).map((cell) => cell[side]);
   return places.length || String(row_labels) !== String(column_labels) ? places : [rows - 1];
@@ -265,7 +264,7 @@ function drawRowLabels(state, context) {
   }
 }
 
-// The legend begins under the first column, or further left where its words need the room; where they need more, its
+// Draw the legend from under the first column, or from further left if its words need the room; if they need more, its
 // bar is shorter.
 function drawLegend(state, context) {
   const { data, theme } = state, y = state.height - 12 * data.type;

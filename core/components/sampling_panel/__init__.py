@@ -1,8 +1,8 @@
 """The sampling panel: the whole distribution under the reader's hand, computed in the browser for every frame.
 
 Python sends a model's float32 logits once for each prompt. They widen exactly to the float64 numbers that
-`core.model.sampling.truncate` works on; JavaScript mirrors it and `draw` and answers every move. When the hand lets go,
-Python learns the settings.
+`core.model.sampling.truncate` works on; JavaScript mirrors `truncate` and `draw` and answers every move. When the hand
+lets go, Python gets the settings.
 """
 import hashlib
 from collections.abc import Callable, Sequence
@@ -35,12 +35,12 @@ class Context:
 
 def message(contexts: Sequence[Context], tokens: Sequence[str], labels: dict[str, str], settings: PanelSettings,
             settings_version: int, named: int | None = None, scale: float = 1.0) -> bytes:
-    """What the panel is given: a header, and `logits` (contexts · |V|,) float32, context by context.
+    """The message to the panel: a header, and `logits` (contexts · |V|,) float32, context by context.
 
-    The first context is the panel's own, two more stand below it side by side. `settings` and `named` (the id of a
-    token to point at) are taken over only where `settings_version` differs from the last message's: the panel leads
-    while it is in use, and a message that does not change is not sent again. `scale` is how much larger than usual
-    everything is drawn.
+    The first context is the panel's own, two more stand below it side by side. The panel takes over `settings` and
+    `named` (the id of a token to point at) only if `settings_version` differs from that of the last message: the panel
+    leads while it is in use, and an unchanged message is not sent again. `scale` enlarges the whole drawing. Raises
+    ValueError if logits and tokens differ in number.
     """
     logits = np.stack([context.logits for context in contexts]).astype(np.float32)
     if logits.shape[1] != len(tokens):
@@ -59,15 +59,14 @@ def sampling_panel(sent: bytes, key: str, on_settings: Callable[[dict], None],
                    on_append: Callable[[int], None]) -> None:
     """Mount the panel on a `message`.
 
-    The callbacks get the settings that the reader let go of (see `PanelSettings.from_browser`; with "named"), and the
-    id of the candidate that was clicked.
+    The callbacks get the settings when the reader lets go (see `PanelSettings.from_browser`; with "named"), and the id
+    of the candidate that was clicked.
     """
     _component(key=key, data=sent, on_settings=on_settings, events={"append": on_append})
 
 
 def seeded_uniforms(seed: int, n: int) -> np.ndarray:
-    """n numbers in [0, 1), multiples of 2^-32, that the seed decides: mulberry32, the same as the panel's
-    in the browser.
+    """n numbers in [0, 1), multiples of 2^-32, from this seed: mulberry32, the same as the panel's in the browser.
 
     >>> seeded_uniforms(1, 2).round(6).tolist()
     [0.627074, 0.002736]

@@ -1,10 +1,10 @@
-// The first form of the panel: temperature, and a bar for each of the ten most probable tokens and one for all others.
+// The first form of the panel: temperature, a bar for each of the ten most probable tokens, and a bar for all others.
 import { button, draw, fill, make, setRange, setText, sized } from "../lib/dom.js";
 import { grouped, percent } from "../lib/numbers.js";
 import { ALL_OFF, TEMPERATURES } from "./controls.js";
 import { firstAbove, TOLERANCE } from "./truncation.js";
 
-const BARS = 10, ROW = 30, NAME = 120, SHARES = 64;      // px, of a row's height, of a token's name, of its share
+const BARS = 10, ROW = 30, NAME = 120, SHARES = 64;      // px: row height, width of a token's name, of its share
 const SHARE = 0.9;
 
 /** Whether these settings need no more than temperature and bars. */
@@ -13,10 +13,10 @@ export function isBrief(settings) {
     && Object.keys(ALL_OFF).every((name) => settings[name] === ALL_OFF[name]);
 }
 
-/** The settings that lead back to it. */
+/** The settings that lead back to this form. */
 export const BRIEF = { ...ALL_OFF, all_cuts: false, thousand: false, logarithmic: false, pinned: null };
 
-/** How many of the most probable tokens hold nine tenths of the probability. */
+/** The number of the most probable tokens that hold nine tenths of the probability. */
 export function holding({ cumulative, size }) {
   return 1 + firstAbove(cumulative, SHARE - 2 * TOLERANCE, size);
 }
@@ -61,7 +61,7 @@ export class Brief {
         place);
   }
 
-  /** One bar on the scale from 0 to 1; a token's row continues the text when it is pressed. */
+  /** Draw a bar on the scale from 0 to 1; a press on a token's row continues the text. */
   _row(i, name, p, unit, { from, to }, token) {
     const row = draw("g", { class: token === undefined ? "brief-row others" : "brief-row" }, this.svg);
     const top = i * ROW * unit, middle = top + (ROW * unit) / 2;

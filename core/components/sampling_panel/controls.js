@@ -53,7 +53,7 @@ export class Controls {
     this._thousand(make("li", "step thousand", list));
   }
 
-  /** A setting's name with its symbol, its value, and its range. */
+  /** Draw a setting's name with its symbol, its value, and its range. */
   _slider(item, id, name, symbol, input) {
     const label = make("label", "name", item, name), value = make("output", "value", item);
     const range = make("input", "range", item);
@@ -89,7 +89,7 @@ export class Controls {
     this.tail = make("p", "tail", item);
   }
 
-  /** The field of a seed, as other lessons have it; a number that is none is put back. */
+  /** Draw the field for a seed, as in other lessons; an invalid number is put back. */
   _seed(item) {
     const label = make("label", "seed", item, this.labels.seed), field = make("input", "", label);
     Object.assign(field, { type: "number", min: 0, max: MOST_SEED, step: 1, required: true });
@@ -132,7 +132,7 @@ export class Controls {
     this.drawnToken = truncation.tokenIds[place];
     setText(this.drawn, words.token(this.drawnToken, 16));
     this.thousand.ariaPressed = settings.thousand;
-    if (this.seed.matches(":not(:focus)")) this.seed.value = settings.seed;      // nothing under a hand that types
+    if (this.seed.matches(":not(:focus)")) this.seed.value = settings.seed;      // not while a reader types
     setText(this.tail, tailText);
   }
 

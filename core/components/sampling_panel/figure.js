@@ -53,7 +53,7 @@ export function niceTop(value) {
 /** One truncation drawn: its cumulative curve above its bars. */
 export class Figure extends Surface {
   /** Lay out width × height pixels: the axis of `size` tokens from left to right, curve and bars at {top, height}, all
-      `unit` times as large as usual. */
+      scaled by `unit`. */
   layOut(size, unit, { right, ...place }) {
     const { ink } = readTheme(), type = 12.5 * unit, font = (weight, family) => `${weight} ${type}px ${ink(family)}`;
     if (ink !== this.ink) this.hatch = hatchOf(ink("excluded-ink"));
@@ -69,7 +69,7 @@ export class Figure extends Surface {
     return this.bars.top + this.bars.height;
   }
 
-  /** A text in a meaning's colour and one of the fonts; `halo` is a meaning too.
+  /** A text in a meaning's colour and one of the fonts; `halo` is a meaning as well.
       @param {{font?: string, halo?: string, baseline?: CanvasTextBaseline}} options */
   write(text, x, y, meaning, align = "left", options = {}) {
     const { font = "plain", halo, baseline } = options;
@@ -218,7 +218,7 @@ export class Figure extends Surface {
     }
   }
 
-  /** Ranks along the foot, where the scale is logarithmic. */
+  /** Draw ranks along the foot, in the part where the scale is logarithmic. */
   _ranks() {
     const { scale, ground: y, type } = this;
     if (scale.shown === scale.size) return;
@@ -233,7 +233,7 @@ export class Figure extends Surface {
   }
 }
 
-/** The figure of a further context: the same k and p on its own distribution. */
+/** The figure of a further context: the same k and p on another distribution. */
 export class SmallPicture extends Figure {
   measure(size, unit) {
     const width = Math.max(260, this.canvas.parentElement.clientWidth);

@@ -21,7 +21,7 @@ class Panel {
     this.frame = this.moves = 0;
   }
 
-  /** New data from Python: takes over logits only if they changed, settings only if Python set them again. */
+  /** Take new data from Python: logits only if they changed, settings only if Python set them again. */
   receive(header) {
     if (!this.labels) {
       this.labels = header.labels;
@@ -45,7 +45,7 @@ class Panel {
     this._measure();
   }
 
-  /** An unchanged context, as the two below are under another prompt, is not sorted again. */
+  /** Truncate each context; an unchanged one, such as the two below under another prompt, is not sorted again. */
   _truncate({ tokens: { length: size }, contexts, logits }) {
     this.truncations = contexts.map((_, row) => {
       const given = logits.subarray(row * size, (row + 1) * size), before = this.truncations?.[row] ?? {};
@@ -54,7 +54,7 @@ class Panel {
     this.pinned = null;
   }
 
-  /** The whole panel stays open, whatever is turned off in it, until its switch is pressed. */
+  /** Change settings; the whole panel stays open, whatever is turned off in it, until its switch is pressed. */
   change(values) {
     Object.assign(this.settings, this.brief ? {} : { all_cuts: true }, values);
     if ("seed" in values) this.draws = null;
@@ -142,7 +142,7 @@ class Panel {
     if (done) this.commit();
   }
 
-  /** The contexts below, rebuilt only for other names or texts. */
+  /** Draw the contexts below, rebuilt only for other names or texts. */
   _contexts([, ...shown]) {
     if (!alike(this, { shown })) this._buildContexts(shown);
     this.small.forEach((context, i) => { context.truncation = this.truncations[i + 1]; });
@@ -174,7 +174,7 @@ class Panel {
     this._show();
   }
 
-  /** Show the form that the settings ask for, and lay the whole panel out where it is the one that shows. */
+  /** Show the form that the settings ask for; lay out the whole panel if that is the form. */
   _turn() {
     this.brief = isBrief(this.settings);
     this.root.classList.toggle("brief", this.brief);
@@ -214,7 +214,7 @@ class Panel {
     this._speak(model);
   }
 
-  /** The same in the first form. */
+  /** Like `_show`, in the first form. */
   _showBrief(model) {
     const { truncation, words } = model, sentence = fill(this.labels.headline_brief,
       { count: words.count(holding(truncation)), size: words.count(truncation.size) });
@@ -238,7 +238,7 @@ class Panel {
     Object.assign(model, { counts: this.counts, draws: DRAWS, inTail });
   }
 
-  /** The mass of the tail: of the tokens that are cut or, if there are none, of those beyond the bars. */
+  /** The text on the mass of the tail: the tokens that are cut or, if there are none, those beyond the bars. */
   _tailText({ truncation, settings, inTail, words }) {
     const cut = truncation.size - truncation.nKept, { shown } = this.picture.scale, far = truncation.size - shown;
     if (!cut && far <= 0) return "";
@@ -304,7 +304,7 @@ class Panel {
       picture.draw({ truncation, settings, words }, top);
   }
 
-  /** Under each context: what k alone and p alone would keep of it, and what all rules together keep. */
+  /** Write under each context what k alone and p alone would keep of it, and what all rules together keep. */
   _writeContexts() {
     const { settings, words, labels } = this;
     for (const { lines, truncation } of this.small) {
@@ -322,7 +322,7 @@ class Panel {
     }
   }
 
-  /** Sets the sentence for screen readers, the first at once, a later one when the hand rests, so that it is not spoken
+  /** Set the sentence for screen readers, the first at once, a later one when the hand rests, so that it is not spoken
    * sixty times a second.
    */
   _speak({ truncation }) {
@@ -377,7 +377,7 @@ class Panel {
     this._set({ named: this.truncations[0].tokenIds[place] });
   }
 
-  /** The texts about the token at a rank, counted from 0, and whether it is cut. */
+  /** The texts on the token at a rank, counted from 0, and whether it is cut. */
   _facts(place) {
     const truncation = this.truncations[0], id = truncation.tokenIds[place], rule = RULES[truncation.cutBy[place]];
     return { id, cut: Boolean(rule), token: this.tokens[id], rank: this.words.count(place + 1),
@@ -385,7 +385,7 @@ class Panel {
       after: percent(truncation.renormalised[place]) };
   }
 
-  /** Shows the tip of the bar at a rank, counted from 0; without a rank the tip is hidden. */
+  /** Show the tip of the bar at a rank, counted from 0; without a rank hide the tip. */
   _tell(place, x, y) {
     this.tip.hidden = place === undefined;
     if (place === undefined) return;

@@ -1,4 +1,4 @@
-// The main picture: its layout, and what is under the hand.
+// The main picture: its layout, and the parts that a hand can move.
 import { Figure, LOG_FLOOR, niceTop } from "./figure.js";
 import { KEPT, RULES } from "./truncation.js";
 import { dot, stroke } from "../lib/canvas.js";
@@ -13,7 +13,7 @@ export class Picture extends Figure {
   grips = {};
 
   /** Lay out the width of the element and the height that the window leaves, on resize, new logits and new theme. The
-      two plots get the height that the rest does not need. */
+      two plots get the height that the other parts do not need. */
   measure(size, unit, room) {
     const width = Math.max(280, this.canvas.parentElement.clientWidth), px = (n) => n * unit;
     const margin = px(width < 460 ? 62 : MARGIN.right), [fixed, least] = unit > 1 ? [FIXED_PRESENT, 90] : [FIXED, 200];
@@ -41,7 +41,7 @@ export class Picture extends Figure {
     this._throw(model.place);
   }
 
-  /** Above each stretch of cut tokens, the rule that cut it, where the words fit. */
+  /** Write above each stretch of cut tokens the rule that cut it, if the words fit. */
   _rules() {
     const { context: c, scale: { edges }, unit } = this, y = this.bars.top - 12 * unit;
     this.eachRun((first, last, rule) => {
@@ -87,7 +87,7 @@ export class Picture extends Figure {
     });
   }
 
-  /** The lines that can be dragged: p across the curve, k down both plots, min-p across the bars if it is on. */
+  /** Draw the lines that can be dragged: p across the curve, k down both plots, min-p across the bars if it is on. */
   _cutLines() {
     const { truncation, settings, labels, curve, left, scale, ground, unit, words } = this;
     const { allowed, k, p } = this.cutPlaces(), right = scale.right + 6 * unit;
@@ -113,7 +113,7 @@ export class Picture extends Figure {
     }
   }
 
-  /** A labelled grip by which a line is dragged. */
+  /** Draw a labelled grip by which a line is dragged. */
   _grip(text, x, y, align) {
     const c = this.context;
     c.font = this.fonts.bold;
@@ -136,11 +136,11 @@ export class Picture extends Figure {
     const say = (across, down, align) =>
       this.say(text, x + across * unit, y + down * unit, "kept-ink", align, { font: "bold", halo: "page" });
     if (x < scale.right - 170 * unit) say(9, y < curve.top + curve.height - 34 * unit ? 19 : -10, "left");
-    // left of the point and above the curve, and clear of the grip of k where that is near
+    // left of the point and above the curve, and clear of the grip of k if that is near
     else say(y < curve.top + 14 * unit ? -70 : -9, -10, "right");
   }
 
-  /** [0, 1] cut into the intervals of the renormalised probabilities, in the order of the bars. */
+  /** Draw [0, 1] cut into the intervals of the renormalised probabilities, in the order of the bars. */
   _intervals() {
     const { context: c, left, strip, ink, truncation } = this, { intervalEnds, renormalised, cutBy } = truncation;
     const x = (p) => left + p * strip.width, kept = ink("kept");
@@ -166,7 +166,7 @@ export class Picture extends Figure {
     }
   }
 
-  /** The place of ξ, the token that it draws, and that token's bar. */
+  /** Mark the place of ξ, the token that it draws, and that token's bar. */
   _throw(place) {
     const { context: c, truncation, settings, strip, scale, unit } = this;
     const x = this.left + settings.xi * strip.width, foot = strip.top + strip.height;
@@ -184,7 +184,7 @@ export class Picture extends Figure {
     this.grips.xi = { left: x - 12, right: x + 12, top: strip.top - 20, bottom: foot + 4 * unit };
   }
 
-  /** The drawn token's marker: yellow, dark outline, pointing down at (x, y). */
+  /** Draw the drawn token's marker: yellow, dark outline, pointing down at (x, y). */
   _marker(x, y, size) {
     const c = this.context;
     c.beginPath();
@@ -198,12 +198,12 @@ export class Picture extends Figure {
     c.stroke();
   }
 
-  /** The mark of a share of the thousand draws: yellow, dark outline, round. */
+  /** Draw the mark of a share of the thousand draws: yellow, dark outline, round. */
   _ring(x, y, radius) {
     dot(this.context, x, y, radius, this.ink("drawn"), this.outline);
   }
 
-  /** Relative frequencies of the thousand draws: a ring at each bar. */
+  /** Draw the relative frequencies of the thousand draws: a ring at each bar. */
   _draws({ counts, draws }) {
     const { bars, scale, unit } = this;
     for (let i = 0; i < scale.shown; i++) {
@@ -234,7 +234,7 @@ export class Picture extends Figure {
       right ? "right" : "left", { font: "boldMono", halo: "page" });
   }
 
-  /** What is at a point of the canvas: a line to drag, the strip, a bar, or nothing. */
+  /** The part at a point of the canvas: a line to drag, the strip, a bar, or nothing. */
   under(x, y) {
     const near = (grip) => x >= grip.left - 4 && x <= grip.right + 4 && y >= grip.top - 4 && y <= grip.bottom + 4;
     for (const [name, grip] of Object.entries(this.grips)) if (near(grip)) return { drag: name };

@@ -1,4 +1,4 @@
-"""What a reader sets in the sampling panel, as Python, the browser and a link write it."""
+"""The settings of the sampling panel, as Python, the browser and a link write them."""
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
@@ -8,7 +8,7 @@ from core.model.sampling import SamplingConfig
 _RULES = tuple(field.name for field in fields(SamplingConfig))
 _DICE = ("xi", "seed", "thousand", "logarithmic", "all_cuts")
 _NEUTRAL = SamplingConfig()
-MOST_KEPT = 10 ** 7      # a top_k above any vocabulary says the same as this
+MOST_KEPT = 10 ** 7      # a top_k above any vocabulary means the same as this
 _LETTERS = {"temperature": "T", "top_k": "k", "top_p": "p", "min_p": "m", "typical_p": "t"}
 
 
@@ -16,12 +16,12 @@ _LETTERS = {"temperature": "T", "top_k": "k", "top_p": "p", "min_p": "m", "typic
 class PanelSettings:
     """The sampling settings and the dice, which stay frozen while anything else moves.
 
-    xi           ξ in [0, 1), which decides the draw; None: that of all lessons
+    xi           ξ in [0, 1), which decides the draw; None: the ξ of all lessons
     seed         whole number from 0, decides the thousand draws: `seeded_uniforms(seed, 1000)`
     thousand     whether the thousand draws are shown
     logarithmic  whether the bars stand on a logarithmic scale
     pinned       a SamplingConfig kept as A to compare with, or None
-    all_cuts     whether the whole panel is shown where nothing of the above asks for it
+    all_cuts     whether the whole panel is shown even if none of the above asks for it
 
     A value out of range raises ValueError with the sentence to show a reader.
     """
@@ -42,7 +42,7 @@ class PanelSettings:
 
     @property
     def is_brief(self) -> bool:
-        """Whether temperature and the first bars are all that is shown: nothing is cut, drawn by hundreds or compared.
+        """Whether only temperature and the first bars are shown: nothing is cut, drawn a thousand times or compared.
         """
         plain = SamplingConfig(temperature=self.config.temperature)
         return self == PanelSettings(plain, xi=self.xi, seed=self.seed)
@@ -60,7 +60,7 @@ class PanelSettings:
                    **{name: values[name] for name in _DICE}, pinned=pinned)
 
     def to_link(self) -> str:
-        """A short text for the URL: what differs from plain sampling, parts set off by `_`; A's inside its part by `~`.
+        """A short text for the URL: the differences from plain sampling, separated by `_`; A's by `~`.
 
         >>> PanelSettings(SamplingConfig(temperature=0.7, top_k=40), pinned=SamplingConfig(top_p=0.9)).to_link()
         'T0.7_k40_s1_A~p0.9'
@@ -73,7 +73,8 @@ class PanelSettings:
 
     @classmethod
     def from_link(cls, written: str) -> PanelSettings:
-        """The settings that `to_link` wrote. What is not said is off: "k40" is plain top-k sampling with k = 40."""
+        """The settings from a text of `to_link`. Settings not named are off: "k40" is plain top-k sampling with k = 40.
+        """
         parts = written.split("_")
         pinned = [part for part in parts if part[:1] == "A"]
         rest = [part for part in parts if part not in (*pinned, "draws", "log", "all", "")]
@@ -90,7 +91,7 @@ def _config_parts(config: SamplingConfig) -> list[str]:
 
 
 def _shortest(value: float) -> str:
-    """The fewest digits that read back as the same number."""
+    """A number in the fewest digits that read back as the same number."""
     return repr(value).removesuffix(".0")
 
 

@@ -24,7 +24,7 @@ export class Truncation {
     this.left = new Int32Array(RULES.length);     // tokens left after each rule, by index into RULES
   }
 
-  /** Apply {temperature, top_k, top_p, min_p, typical_p}; every array and number of this object follows. */
+  /** Apply {temperature, top_k, top_p, min_p, typical_p}; all arrays and numbers of this object follow. */
   update(config) {
     this._weigh(config.temperature);
     this._cut(config);
@@ -46,7 +46,7 @@ export class Truncation {
     return this.cutBy.lastIndexOf(KEPT);
   }
 
-  /** Places in falling order of the logits, equal ones in that of their ids. The browser sorts bare numbers an order of
+  /** Sort places in falling order of the logits, equal logits by id. The browser sorts bare numbers an order of
       magnitude faster than by a function; each token then finds its place among them. */
   _sort() {
     const { given, size } = this, rising = given.slice().sort(), equal = new Int32Array(size);
@@ -109,7 +109,7 @@ export class Truncation {
     return n;
   }
 
-  /** Cut the tokens whose surprisal is further from the entropy than the bound; returns how many stay. */
+  /** Cut the tokens whose surprisal is further from the entropy than the bound; return how many stay. */
   _cutUntypical(n, typicalP) {
     const { z, distance, cutBy } = this;
     let total = 0;
@@ -156,7 +156,7 @@ export class Truncation {
     this.entropyAfter = this._entropy(size, true);
   }
 
-  /** Nats, of the weights of the first n places, or of those that are kept. */
+  /** The entropy, in nats, of the weights of the first n places, or only of the kept ones. */
   _entropy(n, keptOnly) {
     const { w, z, cutBy } = this;
     let total = 0, weighted = 0;
@@ -181,7 +181,7 @@ export function firstAbove(rising, x, size) {
   return low;
 }
 
-/** n numbers in [0, 1) that a whole-number seed decides (mulberry32): the same on every machine and in Python. */
+/** n numbers in [0, 1) from a whole-number seed (mulberry32): the same on every machine and in Python. */
 export function seededUniforms(seed, n) {
   let state = seed >>> 0;
   return Float64Array.from({ length: n }, () => {

@@ -12,7 +12,7 @@ _component = declare("strip", HERE / "strip.js", styles=(HERE / "strip.css",))
 
 
 def stage_row(name: str, blocks: str, stages: list[dict], key: str) -> str | None:
-    """Draws the row and returns the lesson whose stage was just followed, else None.
+    """Draw the row and return the lesson whose stage was just followed, else None.
 
     name: the row's name for a screen reader. blocks: the word over the repeated stages ("6 blocks"). stages: dicts
     with label, hint, colour (a meaning of style.py), lit, repeated, and lesson and href (both None for a stage

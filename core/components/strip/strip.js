@@ -10,7 +10,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   row.ariaLabel = data.name;
   row.className = data.stages.every((stage) => stage.lit) ? "whole" : "";
   row.replaceChildren();
-  let blocks = null;        // the box of the stages that are repeated
+  let blocks = null;        // the box of the repeated stages
   data.stages.forEach((stage, index) => {
     const enters = stage.repeated && !blocks;
     if (!stage.repeated) blocks = null;
