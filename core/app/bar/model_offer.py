@@ -125,7 +125,7 @@ def _open(name: str, lesson: str, view: str | None, place: str, weight: str, sai
 
 
 def title(name: str) -> str:
-    """A model's name as Markdown shows it, without the mark of where it comes from."""
+    """A model's name as Markdown shows it, without the mark of its origin."""
     return escaped(names.short(name))
 
 

@@ -64,7 +64,7 @@ def spoken_of(words: prose.TextFile, model: str) -> prose.TextFile:
 class Lesson:
     """One open lesson.
 
-    `words` is its text file, `frame_words` that of the frame, both in their version for the loaded model;
+    `words` is its text file, `frame_words` the frame's, both in their version for the loaded model;
     `beside`: the place beside its title, on a page that has such a place.
     """
 

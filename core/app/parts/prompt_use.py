@@ -77,7 +77,7 @@ def _model(page: str, view: str) -> str:
 
 
 def _with_past(base: str) -> str:
-    """A model whose training was kept, to be shown in place of `base`; "" if that of `base` was kept."""
+    """A model with a kept training, to be shown in place of `base`; "" if `base` has one itself."""
     return "" if cache.moments(base) else next(filter(cache.moments, cache.model_names()), "")
 
 

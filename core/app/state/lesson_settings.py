@@ -70,7 +70,7 @@ def read(prefix: str, settings: Mapping[str, Setting]) -> dict:
 
 
 def of_lesson(lesson: str) -> dict:
-    """The present values, by key, of those of a lesson's settings that this reader's pages have read, with defaults."""
+    """The present values, by key, of the settings of a lesson that this reader's pages have read, with defaults."""
     return {key: st.session_state[key] for key in sorted(address.settings())
             if key.startswith(f"{lesson}_") and key in st.session_state}
 
@@ -137,8 +137,8 @@ class Settings:
         return read(self.lesson, {name: self.each[name]})[name]
 
     def among(self, name: str, offered: Sequence[str]) -> str:
-        """The present value of a setting of which only some options are offered; the first of them if the value is not
-        among them.
+        """The present value of a setting with only some options `offered`; the first of them if the value is not among
+        them.
         """
         value = self.read(name)
         if value in offered:

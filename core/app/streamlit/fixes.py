@@ -95,8 +95,8 @@ def take_up(session: AppSession, client_state: ClientState | None) -> None:
 
 
 def clear_queue(session: AppSession, fragment_ids_this_run: list[str] | None = None) -> None:
-    """`AppSession._clear_queue`, which takes nothing back for a fragment: waiting messages are sent first, as a moment
-    earlier they would have been.
+    """`AppSession._clear_queue`, which takes nothing back for a fragment: waiting messages are sent first, as they
+    would have been a moment earlier.
     """
     if fragment_ids_this_run:
         # else a message of the new run would replace one of the old run, ahead of the rest of its own run

@@ -117,7 +117,7 @@ def _shelf() -> list[list[str]]:
 
 
 def _take(told: object) -> None:
-    """Callback: the browser has opened a class, or still had one when the page was loaded anew."""
+    """Callback: the browser has opened a class, or still had one when the page was reloaded."""
     if not (isinstance(told, list) and len(told) == 2 and all(isinstance(one, str) for one in told)):
         return
     code, key = codes.as_code(told[0]), told[1]
