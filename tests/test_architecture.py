@@ -180,6 +180,33 @@ def test_markup_is_made_in_one_place_and_code_of_a_text_nowhere():
         assert written == [], script
 
 
+def test_javascript_reads_no_names_of_the_frameworks():
+    """What is private of the libraries of charts is read in one file, which a browser test walks."""
+    scripts = {script.relative_to(ROOT): script.read_text(encoding="utf-8")
+               for folder in ("core", "pages") for script in (ROOT / folder).rglob("*.js")}
+    assert [str(path) for path, text in scripts.items() if re.search("data-testid|dataset\\.testid", text)] == []
+    assert [path.name for path, text in scripts.items()
+            if re.search("__data__|\\b_full(Data|Layout)", text)] == ["chart_marks.js"]
+
+
+def test_the_sheet_of_every_page_names_no_page():
+    rules = (ROOT / "core" / "app" / "shell" / "page.css").read_text(encoding="utf-8")
+    pages = "|".join(path.parent.name for path in (ROOT / "pages").glob("*/page.py"))
+    assert set(re.findall(rf"st-key-(?:{pages})_\w+", rules)) <= {"st-key-course_view_widget"}
+
+
+def test_an_import_in_a_function_has_its_reason():
+    """In the line or in the line above it: what is imported late is not loaded at every start."""
+    found = []
+    for file in FILES:
+        lines = file.read_text(encoding="utf-8").splitlines()
+        for function in (node for node in ast.walk(ast.parse("\n".join(lines))) if isinstance(node, ast.FunctionDef)):
+            found += [f"{file.relative_to(ROOT)}:{node.lineno}" for node in ast.walk(function)
+                      if isinstance(node, ast.Import | ast.ImportFrom)
+                      and not any("#" in line for line in lines[node.lineno - 2:node.lineno])]
+    assert found == []
+
+
 def test_the_app_reports_to_nobody():
     settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
     assert (settings["browser"]["gatherUsageStats"] is False and settings["server"]["enableXsrfProtection"] is True

@@ -134,7 +134,7 @@ def continues_text(folder: Path, name: str) -> bool:
 
     A model whose config cannot be read counts as one, so that a reader who chooses it is told the reason.
     """
-    from core.model import checkpoints
+    from core.model import checkpoints  # imports torch, as above
     try:
         return checkpoints.bundled_config(name).kind == "decoder"
     except checkpoints.CheckpointError:

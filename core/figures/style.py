@@ -162,7 +162,7 @@ def layered(*layers):
     """The altair charts over each other. Data that they share is given once: if each chart brings it along, altair
     writes out the whole table to name the layers, which takes longer than the chart.
     """
-    import altair as alt
+    import altair as alt  # with the first chart: a start does not wait for it
 
     data = layers[0].data
     if any(layer.data is not data for layer in layers):
@@ -190,7 +190,7 @@ def untitled(*fields: str) -> list:
     Vega-Lite keeps only the first of several tooltips with the same title, so each title is a different number of
     spaces.
     """
-    import altair as alt
+    import altair as alt  # as above
 
     return [alt.Tooltip(f"{field}:N", title=" " * i) for i, field in enumerate(fields, 1)]
 

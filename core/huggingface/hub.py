@@ -113,7 +113,7 @@ def fetched(name: str, progress: Callable[[int, int], None] | None = None) -> Pa
 def _kept_files(name: str) -> set[Path]:
     """All files and folders of a model in the cache on disk."""
     _client()
-    from huggingface_hub import constants, file_download
+    from huggingface_hub import constants, file_download  # most readers never ask the Hub
     return set(
         (Path(constants.HF_HUB_CACHE) / file_download.repo_folder_name(repo_id=name, repo_type="model")).rglob("*"))
 
@@ -121,7 +121,7 @@ def _kept_files(name: str) -> set[Path]:
 def kept_bytes() -> int:
     """Bytes of all downloads on disk, complete or not, of this program and of others with the same HF_HOME."""
     _client()
-    from huggingface_hub import constants
+    from huggingface_hub import constants  # most readers never ask the Hub
     n_bytes = 0
     for folder, _, files in os.walk(constants.HF_HUB_CACHE):
         for name in files:
@@ -172,7 +172,7 @@ def headers(model: str) -> dict[str, Stored]:
 def _plain_errors(name: str) -> Iterator[None]:
     """Turn every failure of the Hub into a PretrainedError with a plain sentence."""
     hub = _client()
-    import httpx2
+    import httpx2  # most readers never ask the Hub
     errors = hub.errors
     try:
         yield
@@ -210,7 +210,7 @@ def _explained(name: str, error: BaseException, errors) -> PretrainedError:
 
 def _reporter(progress: Callable[[int, int], None] | None, total: int) -> type:
     """A class of progress bar that draws nothing and calls `progress` with the bytes."""
-    from tqdm.auto import tqdm
+    from tqdm.auto import tqdm  # most readers never ask the Hub
     lock, most = threading.Lock(), [0]
 
     class Reporter(tqdm):

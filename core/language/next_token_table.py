@@ -94,9 +94,9 @@ def count(documents: Sequence[np.ndarray], held_out: Sequence[np.ndarray], size:
 
 def main(folder: str) -> None:
     """Count the training text of `stories` in a folder, and write the counts."""
-    from core.model.checkpoints import BUNDLED, TOKENIZER
-    from core.model.tokenizer import Tokenizer
-    from core.training.corpus import read_documents
+    from core.model.checkpoints import BUNDLED, TOKENIZER  # the page needs none of it
+    from core.model.tokenizer import Tokenizer  # the page needs none of it
+    from core.training.corpus import read_documents  # the page needs none of it
 
     tokenizer = Tokenizer.load(BUNDLED / "stories" / TOKENIZER)
     names = [path.name for path in sorted(Path(folder).glob("*.txt"))

@@ -141,7 +141,7 @@ def part_table(page: Lesson, run: Run) -> pd.DataFrame:
     """Every part of the model in its order: what it makes of this prompt, as a shape, and how many learned
     numbers it has.
     """
-    import pandas as pd
+    import pandas as pd  # with the first table, as above
     return pd.DataFrame(_parts(page, run), columns=[page.label(name) for name in ("part", "shape", "parameters")])
 
 
@@ -226,7 +226,7 @@ def _without_attention(run: Run, position: int) -> tuple[list[int], float]:
 
 
 def _likeliest(run: Run, truncation: Truncation) -> pd.DataFrame:
-    import pandas as pd
+    import pandas as pd  # with the first table, as above
     best = truncation.token_ids[:50]
     return pd.DataFrame({"id": best, "token": [run.tokenizer.visible(int(i)) for i in best],
                          "probability": truncation.probs[:50]})
@@ -234,7 +234,7 @@ def _likeliest(run: Run, truncation: Truncation) -> pd.DataFrame:
 
 def _lengths(run: Run) -> pd.DataFrame:
     """The lengths of vectors, a row for each block and token."""
-    import pandas as pd
+    import pandas as pd  # with the first table, as above
     norms = packing.norm_arrays(run.trace)
     layer, position = np.indices(norms["attention"].shape)
     columns = {"block": layer, "position": position, "token": np.array(run.tokens)[position],

@@ -2,15 +2,14 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
+from core.app.shell import page_style
 from tests.browser.pictures import comes
 from tests.browser.serving import go_to, rest, settle
 
-CSS = Path(__file__).parents[2] / "core" / "app" / "shell" / "page.css"
 # Together they show every element that a rule names: a notice, a code drawer, number fields, charts, a page that loads.
 PAGES = ("overview?layer=none", "architectures", "heads", "next_token", "training?training_view=live",
          "positions?positions_view=waves&present=true")
@@ -28,7 +27,8 @@ SEEN = """(() => {
 
 
 def test_every_element_that_a_rule_names_exists(open_page, server):
-    named = set(re.findall(r'data-testid="([^"]+)"', CSS.read_text(encoding="utf-8")))
+    named = set(re.findall(r'data-testid="([^"]+)"', "".join(sheet.read_text(encoding="utf-8")
+                                                          for sheet in page_style.SHEETS)))
     page = open_page("course")
     page.add_init_script(SEEN)
     page.reload()

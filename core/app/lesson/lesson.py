@@ -98,7 +98,7 @@ class Lesson:
 
     def table(self, rows: Sequence[Sequence], *columns: str, labels: str = "column") -> pd.DataFrame:
         """Rows under headings; a heading is the label `<labels>_<name>`."""
-        import pandas as pd
+        import pandas as pd  # with the first table, as above
         return pd.DataFrame(rows, columns=[self.label(f"{labels}_{name}") for name in columns])
 
     def question(self, name: str, options: Sequence[str], answer: int, /, **values) -> check.Question:

@@ -32,7 +32,7 @@ def draw(lesson: str, summary: dict[str, str], words: TextFile) -> None:
 
 def comparison(a: dict[str, str], b: dict[str, str], words: TextFile) -> pd.DataFrame:
     """One row for each quantity, in B's order, then those that only A has; B is the present state."""
-    import pandas as pd
+    import pandas as pd  # with the first table, as above
     names = [*b, *(name for name in a if name not in b)]
     return pd.DataFrame({words.label("pin_quantity"): names, words.label("pin_a"): [a.get(name, "–") for name in names],
                          words.label("pin_b"): [b.get(name, "–") for name in names]})

@@ -11,9 +11,23 @@ from core.components.page import help_page
 from core.figures import style
 
 TRY_FOOT, CLASS_FOOT = 58, 84
-_SHEET, _LOOK = (Path(__file__).parent / "page.css").read_text(encoding="utf-8").split(
-    "/* ==== read only alone ==== */")
-_CSS, _PRESENT = _SHEET.split("/* ==== present mode alone ==== */")
+PRESENT_MARK, LOOK_MARK = "/* ==== present mode alone ==== */", "/* ==== read only alone ==== */"
+# The rules that every page shares, and those of single pages. A page has the others' too: what it leaves stands until
+# its own elements come.
+SHEETS = [Path(__file__).with_name("page.css"), *sorted(catalogue.PAGES.glob("*/page.css"))]
+
+
+def _parts() -> tuple[str, str, str]:
+    """The rules of all sheets: always, in present mode, on a phone that only looks."""
+    always, present, look = "", "", ""
+    for sheet in SHEETS:
+        rules, _, of_look = sheet.read_text(encoding="utf-8").partition(LOOK_MARK)
+        rules, _, of_present = rules.partition(PRESENT_MARK)
+        always, present, look = always + rules, present + of_present, look + of_look
+    return always, present, look
+
+
+_CSS, _PRESENT, _LOOK = _parts()
 
 
 def inject() -> DeltaGenerator:
