@@ -31,7 +31,7 @@ def draw(lesson: str, title: str, functions: Sequence[Callable], data: Mapping[s
 
     The link of an idea opens the drawer on a function whose class, as `.st-key-code_Block-forward`, is its element.
     A drawer is filled when it is opened, and a table made when a drawer or a download asks for it: the browser goes
-    over everything that is on the page at every change, in a closed drawer too.
+    over everything that is on the page at every change, even in a closed drawer.
     """
     with st.container(key="lesson_code"):
         st.markdown(f"## {words.label('code')}")
