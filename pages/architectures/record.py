@@ -92,7 +92,8 @@ def _models(page: Lesson, measure: str) -> Reading:
     rows = pd.DataFrame([_point(page, model, value, write(value)) for model, value in known]
                         + [_point(page, model, math.nan, page.label("not_published"))
                            for model in unpublished])
-    show("timeline", figures.timeline, rows, page.label(f"axis_{measure}"), height=_height(),
+    show("timeline", figures.timeline, rows, page.label(f"axis_{measure}"),
+         height=_height(0 if reader.present() else 14),
          lane=page.label("not_published") if unpublished else "",
          ticks=sorted({value for _, value in known}) if measure == "context" else TICKS.get(measure))
     lines = {"context": lambda: _context_lines(page, low, high)} | dict.fromkeys(TICKS, lambda: _shape_lines(page))
