@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-ROOMS = ["core/analysis", "core/cost", "core/evaluation", "core/figures", "core/files.py", "core/huggingface",
-         "core/language", "core/learning", "core/model", "core/sheets", "core/training"]
+ROOMS = ["app.py", "core", "pages"]
 OPENING = re.compile(r"(What|Who|Whom|Whose|Which|Where|Of|That)\b")        # of a docstring
 RELATIVE = re.compile(r"#\s*(of which|of whose|of whom|whose|whom)\b")      # at the beginning of a comment
 HABITS = {

@@ -38,7 +38,7 @@ ALIKE = 1.25                # two probabilities whose ratio is smaller look alik
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """Which word the encoder puts into the gap, in the reader's own word; asked of a sentence with one hidden token."""
+    """Ask for the encoder's word for the gap, in the reader's own word, if the sentence hides one token."""
     encoder, decoder = loaded(FILLS_BLANKS, run), loaded(WRITES_ON, run)
     if encoder is None or decoder is None or not _fills(encoder) or read("blank_way") != "own":
         return None
@@ -113,7 +113,7 @@ def _controls(page: Lesson) -> None:
 
 
 def picked_blank(filled: Filled) -> int | None:
-    """The position of the picked blank, by default the first; None where nothing is hidden."""
+    """The position of the picked blank, by default the first; None if nothing is hidden."""
     picked = read("blank_picked")
     return picked if picked in filled.blanks else next(iter(filled.blanks), None)
 

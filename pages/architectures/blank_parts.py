@@ -1,4 +1,4 @@
-"""What the views of a sentence with hidden words share: the sentence, its chips, and a head's pattern over it."""
+"""Parts shared by the views of a sentence with hidden words: the sentence, its chips, a head's pattern over it."""
 from pathlib import Path
 
 import streamlit as st

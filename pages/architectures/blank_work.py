@@ -90,7 +90,7 @@ class Filled:
         return None if logits is None else probabilities(logits[0])
 
     def p_left(self, position: int) -> float | None:
-        """The decoder's probability of the true token: the product over the decoder's tokens for it; None where it is
+        """The decoder's probability of the true token: the product over the decoder's tokens for it; None if it is
         unknown.
         """
         ids, logits = self._left(position)
@@ -140,7 +140,7 @@ def class_logits(encoder: cache.LoadedModel, rows: list[tuple[int, ...]]) -> Ten
 
 def candidates(filled: Filled, position: int, both_sides: bool, guess: str | None = None) -> dict | None:
     """The most probable tokens at a blank, then the true one and the reader's guess if they are not among them, and the
-    probability of all others; None where the decoder has no prediction.
+    probability of all others; None if the decoder has no prediction.
     """
     p, model, true = ((filled.p_encoder(position), filled.encoder, [filled.true_id(position)]) if both_sides
                       else (filled.p_decoder(position), filled.decoder, filled.decoder_ids(position)))

@@ -35,7 +35,7 @@ _picture = token_view("design_view", __file__, SHARED_CSS)
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """Which part has most of the parameters; asked of a design in which one of three parts has."""
+    """Ask for the part with most parameters, if it is one of three parts of the design."""
     design = _possible(_design())[0]
     config = design.config
     parts = counting.parameters_by_part(config)

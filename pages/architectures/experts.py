@@ -39,8 +39,8 @@ MIXTRAL = ModelConfig(vocab_size=32_000, d_model=4096, n_layers=32, n_heads=32, 
 
 @dataclass(frozen=True)
 class Routing:
-    """Who reads what in one block: probs and weights (N, n) float64, as core.model.experts.route has them; config: the
-    model with these experts; trained: whether they and the router are the model's own.
+    """The experts of each token in a block: probs and weights (N, n) float64, as core.model.experts.route has them;
+    config: the model with these experts; trained: whether they and the router are the model's own.
     """
 
     probs: np.ndarray
@@ -102,7 +102,7 @@ def _state(found: Routing) -> tuple:
 
 
 def routing_of(run: Run) -> Routing | None:
-    """The routing in the picked block; None where that block has no part that experts could stand for, or is dense in a
+    """The routing in the picked block; None if that block has no part that experts could replace, or is dense in a
     model of experts.
     """
     config, layer = run.model.config, selection(run).layer

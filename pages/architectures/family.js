@@ -38,7 +38,7 @@ class Family {
     this.send({ relative: id });
   }
 
-  /** Where each box stands: by lanes where there is room, else below each other, moved in by its lane. */
+  /** Place each box: by lanes if there is room, else below each other, moved in by its lane. */
   places() {
     const em = emOf(this.root), width = this.tree.clientWidth, columns = this.columns(), wide = width > WIDE * em;
     const count = Math.max(...Object.values(columns)) + 1, label = wide ? 5 * em : 0;

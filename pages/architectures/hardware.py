@@ -35,8 +35,8 @@ _picture = instrument("hardware", __file__, PLAYER_CSS)
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """Of the picture that is shown: the share of the matrix products; what of a device's peak can be reached while one
-    text is written; the ticks that a product takes.
+    """Ask of the picture shown: the share of the matrix products, the share of a device's peak reached while one text
+    is written, or the ticks of a product.
     """
     return {"pass": _predict_share, "roofline": _predict_reached, "array": _predict_ticks}[read("machine")](page, run)
 
@@ -103,7 +103,7 @@ def made_of(config: ModelConfig, n: int) -> dict[str, int]:
 
 
 def share_of_products(parts: dict[str, int]) -> float:
-    """What of all operations are matrix products, in [0, 1]."""
+    """The matrix products' share of all operations."""
     return sum(parts[name] for name in counting.PRODUCTS) / sum(parts.values())
 
 
@@ -152,7 +152,7 @@ def _pass(page: Lesson, run: Run) -> Reading:
 
 
 def _state(page: Lesson, config: ModelConfig, n: int) -> dict:
-    """What the picture says for n tokens."""
+    """The picture's texts for n tokens."""
     parts = made_of(config, n)
     total, products = sum(parts.values()), share_of_products(parts)
     return {"n": n, "tokens": _said(page, "token", n), "total": prefixed(total), "share": percent(products, 2),
@@ -162,7 +162,7 @@ def _state(page: Lesson, config: ModelConfig, n: int) -> dict:
 
 
 def _of(page: Lesson, config: ModelConfig, n: int, name: str) -> str:
-    """What a part of the pass multiplies or goes through."""
+    """The operands of a part of the pass, in words."""
     kinds = {"mlp": "_experts" if config.n_experts else "_gated" if config.gated else "",
              "norms": "_queries" if config.qk_norm else ""}
     kind = kinds.get(name, "")
@@ -317,7 +317,7 @@ def _power(value: float) -> str:
 
 
 def _roofline_question(page: Lesson, config: ModelConfig, n: int) -> Question:
-    """What makes the writing of one text faster: a higher peak, a faster memory, or a larger one."""
+    """Ask for the change that writes one text faster: a higher peak, a faster or a larger memory."""
     device, write = _device(), roofline.writing(config, n)
     rate = roofline.attainable(write, device)
     faster = [min(2 * device.peak, write.intensity * device.bandwidth) / rate,
@@ -403,7 +403,7 @@ def _matrix(values: np.ndarray) -> str:
 
 
 def _array_question(page: Lesson) -> Question:
-    """What of an array of the first TPU's size one single row keeps busy."""
+    """Ask for the share of the first TPU's array that one row keeps busy."""
     used = systolic.utilisation(1, TPU)
     shares = [used, 1 / 16, 1 / 2, 1.0]
     return page.question("array", [percent(share) for share in shares], shares.index(used), n=TPU,

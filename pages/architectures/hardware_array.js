@@ -143,7 +143,7 @@ export class ArrayPicture {
     this.drawResults(state);
   }
 
-  /** What still waits at the left of a row of cells, each number a tick behind the one before it. */
+  /** The numbers that wait at the left of a row of cells, each a tick behind the one before it. */
   drawWaiting(i) {
     const { svg, X, left, top, high, player: { at }, host: { em } } = this, wide = LANE * this.wide;
     X.forEach((row, m) => {
@@ -184,7 +184,7 @@ export class ArrayPicture {
     line(isWide ? 0.82 : 0.86, "sum", `= ${plain(state.sums[i][j])}${isWide ? " ↓" : ""}`);
   }
 
-  /** What leaves the last row of cells at this tick. */
+  /** The sums that leave the last row at this tick. */
   drawResults(state) {
     const { svg, left, top, wide, high, n, host: { em } } = this, y = top + n * high + 1.5 * em;
     drawText(svg, left - this.gap, y, this.labels.results, { anchor: "end", name: "sans y" });

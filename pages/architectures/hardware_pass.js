@@ -1,5 +1,5 @@
-// What a pass is made of: all its operations as one bar, with the sliver that is no matrix product drawn once more, as
-// wide as the whole; below, each part with what it multiplies. A slider sets the number of tokens.
+// The parts of a pass: all its operations as one bar, with the sliver that is no matrix product drawn once more, as
+// wide as the whole; below, each part with its operands. A slider sets the number of tokens.
 // header: states [{n, total, share, rest, parts [{name, value, count, share, of}]}], products (names), at (tokens),
 // own (tokens of the prompt).
 import { draw, drawText, fill, hatching, make, marked, sized } from "../../core/components/lib/dom.js";

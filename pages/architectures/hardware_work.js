@@ -5,7 +5,7 @@
 export const ticksOf = (m, n) => m + 2 * n - 2;
 
 /**
- * The array after each tick: inputs and sums (n, n), null where a cell is idle, above (n, n), the sum that came in, and
+ * The array after each tick: inputs and sums (n, n), null if a cell is idle, above (n, n), the sum that came in, and
  * results [{row, column, value}], those that left it. Every number moves by one cell a tick: inputs X (m, n) to the
  * right, sums down; the weights W (n, n) stay.
  */
@@ -23,12 +23,12 @@ export function runArray(X, W) {
   return states;
 }
 
-/** Where number i of row m stands after a tick, counted from 1: its column, below 0 while it waits. */
+/** The column of number i of row m after a tick, counted from 1; below 0 while it waits. */
 export const columnOf = (tick, m, i) => tick - 1 - m - i;
 
 export const working = ({ inputs }) => inputs.flat().filter((x) => x !== null).length;
 
-/** What the n-th token of each of `batch` texts takes: operations, bytes, and operations a byte. */
+/** The cost of the n-th token of each of `batch` texts: operations, bytes, and operations a byte. */
 export function writingOf({ written, fixed, each }, batch) {
   const operations = batch * written, bytes = fixed + batch * each;
   return { operations, bytes, intensity: operations / bytes };

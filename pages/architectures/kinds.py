@@ -34,8 +34,8 @@ _picture = token_view("architecture_masks", __file__, SHARED_CSS)
 
 @dataclass(frozen=True)
 class Masked:
-    """What a kind's mask makes of the model's next token: the likeliest one, its probability, and the KL divergence to
-    it from the pass with the model's own mask, in nats.
+    """The model's next token under a kind's mask: the likeliest one, its probability, and the KL divergence to it from
+    the pass with the model's own mask, in nats.
     """
 
     top: int
@@ -79,7 +79,7 @@ def change(kind: str, run: Run) -> Intervention:
 
 
 def masked(kind: str, run: Run) -> Masked:
-    """What the kind's mask makes of what the model says at the asked position."""
+    """The model's prediction at the asked position under the kind's mask."""
     before, after = run.trace.logits[run.asked], run.trace_with(change(kind, run)).logits[run.asked]
     p = after.double().softmax(-1)
     return Masked(int(p.argmax()), float(p.max()), stream_and_heads.effect(before, after).kl)
@@ -93,7 +93,7 @@ def loss_in_prefix(run: Run, intervention: Intervention) -> float:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """What the prefix mask makes of the likeliest token's probability: the same, less, about as much, more."""
+    """Ask how the prefix mask changes the likeliest token's probability: not, down, hardly, up."""
     n, prefix = len(run.token_ids), prefix_of(run)
     if not 2 <= prefix < n or run.is_encoder:
         return None
@@ -135,7 +135,7 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def _card(page: Lesson, run: Run, kind: str, found: Masked | None) -> dict:
-    """What the picture says of a kind: its rows of words, its cells, and what its mask makes of the next token."""
+    """The picture of a kind: its rows of words, its cells, and the effect of its mask on the next token."""
     n, prefix = len(run.token_ids), prefix_of(run)
     seen = int(allowed(kind, n, prefix).sum())
     return {"id": kind, "name": page.label(f"masks_{kind}"),

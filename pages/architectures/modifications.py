@@ -111,6 +111,6 @@ def _question(page: Lesson) -> Question:
 
 
 def paper(page: Lesson) -> pd.DataFrame:
-    """What Narang et al. tried and found, area by area."""
+    """The changes tried by Narang et al., by area."""
     rows = [row.split(" | ") for row in page.text("narang").strip().splitlines()]
     return pd.DataFrame(rows, columns=page.label("columns_narang").split("|"))

@@ -270,7 +270,7 @@ def shifted(kind: str, batch: Batch) -> float:
 
 
 def _question(page: Lesson, run: Run, batch: Batch) -> Question:
-    """Which norms are invariant to a constant added to every feature."""
+    """Ask which norms ignore a constant added to every feature."""
     layer, rms = shifted("layernorm", batch), shifted("rmsnorm", batch)
     options = {"layer": (True, False), "rms": (False, True), "both": (True, True), "none": (False, False)}
     answer = [*options.values()].index((layer < 1e-6, rms < 1e-6))

@@ -22,7 +22,7 @@ _picture = token_view("architecture_pieces", __file__)
 
 
 def lengths(patch: int) -> dict[str, int]:
-    """The tokens of each sequence, the image in patches of so many points a side."""
+    """The tokens of each sequence, the image in patches of `patch` points a side."""
     return {"text": TEXT, "image": (SIDE // patch) ** 2, "sound": round(SOUND_SECONDS / FRAME),
             "protein": len(INSULIN)}
 

@@ -144,7 +144,7 @@ def _model_lines(page: Lesson) -> list[tuple[str, str]]:
 
 
 def _shape_lines(page: Lesson) -> list[tuple[str, str]]:
-    """What layers and width make of the parameters, for the first GPT and for GPT-3, and the width of GPT-3's heads."""
+    """The parameters that layers and width make, of the first GPT and of GPT-3, and the width of GPT-3's heads."""
     models = {model.name: model for model in built_models.load().models}
     lines = [(page.label("numbers_shape", name=name, published=prefixed(models[name].billions * 1e9, digits=3)),
               rf"12 L d^2 = 12 \cdot {models[name].layers} \cdot {models[name].width}^2 = "
@@ -162,7 +162,7 @@ def _context_lines(page: Lesson, low: float, high: float) -> list[tuple[str, str
 
 
 def _largest_question(page: Lesson) -> Question:
-    """Which of four well-known models took most operations."""
+    """Ask which of four known models took most operations."""
     names = ("GPT-3", "Gopher", "LLaMA", "Chinchilla")
     models = {model.name: model for model in built_models.load().models}
     texts = "; ".join(page.label("compute_of", name=name, flops=superscript(models[name].flops),

@@ -1,4 +1,4 @@
-// What the pictures of the lesson Architectures share: the three kinds of models as their masks, cells on the page's
+// Parts shared by the pictures of Architectures: the three kinds of models as their masks, cells on the page's
 // scale of amounts, and tables.
 import { draw, fill, make } from "../../core/components/lib/dom.js";
 

@@ -17,7 +17,7 @@ from core.learning.modifications import VARIANTS
 
 PREFIX = "architectures_"
 SHARED_CSS = Path(__file__).with_suffix(".css")      # of the pictures
-# whose pass the views of the hardware count: the chosen model, or a preset that writes
+# the views of the hardware count its pass: the chosen model's, or that of a preset that writes
 MACHINE_MODELS = "own", "gpt2", "gpt3", "llama-7b", "llama2-70b"
 SETTINGS = Settings("architectures", {
     "view": view_setting("architectures"),

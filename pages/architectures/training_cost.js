@@ -1,4 +1,4 @@
-// What a training takes in time, energy and money. Two charts over its operations, on logarithmic axes: hours over all
+// The time, energy and money of a training. Two charts over its operations, on logarithmic axes: hours over all
 // devices, and energy. Each kind of device is a line, published trainings are dots, and the training that the sliders
 // set is a ring on the line of the picked device.
 // header: devices [{id, short, name, peak, watts, source}], models [{name, source, parameters, tokens (both in
@@ -163,7 +163,7 @@ class TrainingCost extends Instrument {
     this.dots(svg, name, dots);
   }
 
-  /** What a chart shows, and what its lines are drawn for. */
+  /** A chart's title, and the settings of its lines. */
   said(name) {
     const { share, pue } = this.settings;
     return fill(this.labels[`axis_${name}`], { share: percent(share / 100, 0), pue: pue.toFixed(2) });

@@ -24,13 +24,13 @@ def published() -> list[Model]:
 
 
 def device_of(model: Model) -> tuple[str, Hardware] | None:
-    """The key and the kind of the devices that a model was trained on; None where the table of hardware lacks it."""
+    """The key and the kind of the devices that a model was trained on; None if the table of hardware lacks it."""
     return next(((key, one) for key, one in built_models.load().hardware.items()
                  if model.machine and one.short == model.machine[1]), None)
 
 
 def share_reached(model: Model) -> float | None:
-    """The share of their peak that its devices reached, from its published time; None where that is not published."""
+    """The share of their peak that its devices reached, from its published time; None if that is not published."""
     device = device_of(model)
     return model.flops / (model.device_hours * 3600 * device[1].peak) if device and model.device_hours else None
 
@@ -100,7 +100,7 @@ def _lines(page: Lesson) -> list[tuple[str, str]]:
 
 
 def _check(page: Lesson, model: Model) -> list[tuple[str, str]]:
-    """What the published time and energy say of each device."""
+    """The published time and energy of each device."""
     _, device = device_of(model)
     hours = rf"{model.machine[0]} \cdot {model.days:g} \cdot 24"
     return [(page.label("numbers_reached", name=model.name, device=device.short),

@@ -7,7 +7,7 @@ export const YEAR = 365.25 * 86400;       // seconds
 const UNITS = [{ unit: "days", length: 86400 }, { unit: "hours", length: 3600 }, { unit: "minutes", length: 60 }];
 
 /**
- * What a training takes: N parameters and D tokens, both in billions; `share` of the peak in percent, `price` of a
+ * The cost of a training: N parameters and D tokens, both in billions; `share` of the peak in percent, `price` of a
  * device-hour in dollars. operations, hours over all devices, days on all of them, energy in watt hours, dollars, the
  * seconds in which a site of SITE gives that energy, and operations for each token that is then written.
  */
@@ -34,8 +34,8 @@ export function lasting(seconds) {
 /** Dollars, large ones with a prefix: $ 7.11 M. */
 export const money = (dollars) => `$ ${dollars < 1000 ? readable(dollars) : prefixed(dollars, "")}`;
 
-/** Of the places {x, y, anchor} around a dot the first at which its name, `width` by `height`, covers no taken box
-    [left, top, right, bottom] and stays in `bounds`, with the box that it then takes; null where there is none. */
+/** The first place {x, y, anchor} around a dot at which its name, `width` by `height`, covers no taken box
+    [left, top, right, bottom] and stays in `bounds`, with the box that it then takes; null if there is none. */
 export function nameAt({ x, y }, width, height, taken, bounds) {
   const above = y - height, below = y + 1.7 * height;
   const places = [{ x: x + height, y: y + 0.35 * height, anchor: "start" },

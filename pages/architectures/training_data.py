@@ -144,7 +144,7 @@ def _mix_table(page: Lesson) -> pd.DataFrame:
 
 
 def _code_question(page: Lesson) -> Question:
-    """Which of the models read the largest share of code."""
+    """Ask which model read the largest share of code."""
     code = {mix.name: mix.shares["code"] for mix in built_models.load().mixes if "code" in mix.shares}
     return page.question("code", list(code), int(np.argmax([*code.values()])),
                          said="; ".join(f"{name} {share:g} %" for name, share in code.items()))

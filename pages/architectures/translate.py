@@ -103,7 +103,7 @@ class HeldOut:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """Which token of the source gets most cross-attention while the first token is written."""
+    """Ask which source token gets most cross-attention while the first token is written."""
     model = model_of(run)
     if model is None or read("translate_attention") != "cross":
         return None
@@ -313,7 +313,7 @@ def verdict(pair: Translation, least: float) -> str:
 
 
 def row_verdict(row: tables.Row | None, text: str) -> str:
-    """What is true of a sentence for a row: "cut", if the row was cut (None); "unknown", if the model was not taught
+    """Judge a sentence for a row: "cut", if the row was cut (None); "unknown", if the model was not taught
     all of its values; "unsaid", if a value is missing; "right", if it is one of the row's sentences; else "other".
     """
     if row is None:

@@ -181,8 +181,8 @@ def _lines(page: Lesson, run: Run, steps: Steps, likeness: dict[str, np.ndarray]
 
 
 def question(page: Lesson, run: Run, steps: Steps) -> Question:
-    """What the largest weight becomes at another temperature; where one key is all that is seen, whether an average can
-    exceed its largest part.
+    """Ask for the largest weight at another temperature; if only one key is seen, whether an average can exceed its
+    largest part.
     """
     most, n = float(steps.weights.max()), int(steps.allowed.sum())
     then = float(tempered_weights(torch.where(steps.allowed, steps.scores, -torch.inf), ASKED_TAU).max())

@@ -1,5 +1,4 @@
-"""What the feed-forward part adds to averages: the outputs for all mixtures of two tokens leave the line between them.
-"""
+"""The feed-forward part beyond averages: the outputs for all mixtures of two tokens leave the line between them."""
 import pandas as pd
 import streamlit as st
 

@@ -41,7 +41,7 @@ from pages.attention.shared import PREFIX, attached, between, choice, own_seed, 
 PICTURE = f"{PREFIX}roles"
 MOST_DOUBLE = 10**9    # bytes of a model's copy in float64
 SHOWN = 32             # the last tokens of the prompt, whose rows are drawn
-LEAST_TOKENS = 3       # of which one can count those that match themselves
+LEAST_TOKENS = 3       # a reader can count those that match themselves
 ACROSS = 2             # matrices side by side
 PANELS = ".matrices"   # CSS selector of the picture
 STEPS = (UNSEEN, 0.1, 1.0)     # limits between the options of the question about the change of basis
@@ -51,8 +51,8 @@ _picture = token_view("attention_matrices", __file__)
 
 @dataclass(frozen=True)
 class Panel:
-    """One heatmap: the label of its name, its caption `said`, a meaning of style.py, its values. keys: its columns are
-    tokens too.
+    """One heatmap: the label of its name, its caption `said`, a meaning of style.py, its values. keys: columns are
+    tokens.
     """
 
     name: str
@@ -191,7 +191,7 @@ def _change_lines(page: Lesson, run: Run, pair: Compared, A: Tensor, i: int) -> 
 
 
 def _change_question(page: Lesson, run: Run, pair: Compared) -> Question | None:
-    """How far scores move when A is put on the queries alone; None where scores are no products of the two."""
+    """Ask how far scores move if only the queries get A; None if scores are no products of the two."""
     config = run.model.config
     if config.score != "dot":
         return None

@@ -1,4 +1,4 @@
-"""What Roles compares: one head, or the whole stream, before and after a change of the weights, in float64."""
+"""The comparison of Roles: one head, or the whole stream, before and after the weights change, in float64."""
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,7 +66,7 @@ def forward(model: Transformer, run: Run) -> Trace:
 
 
 def said(trace: Trace) -> Tensor:
-    """What a model says: its logits (N, |V|); of one without a language head its last vectors (N, d)."""
+    """A model's output: logits (N, |V|); without a language head its last vectors (N, d)."""
     return trace.logits if trace.config.output_head == "language" else trace.h_final
 
 

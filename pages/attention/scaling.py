@@ -202,7 +202,7 @@ def _gradient_latex(p: np.ndarray) -> str:
 
 
 def _question(page: Lesson, results: Experiment, at: int) -> Question:
-    """Which of four numbers is the variance of q·k at four times the picked d_k, or at a quarter of the largest."""
+    """Ask which number is the variance of q·k at four times the picked d_k, or at a quarter of the largest."""
     far = at + 2 if at + 2 < len(D_KS) else at - 2
     now, then = float(results.variance.mean[at]), float(results.variance.mean[far])
     step = D_KS[far] / D_KS[at]

@@ -54,7 +54,7 @@ def picked_block(run: Run) -> tuple[BlockTrace, Block]:
 
 
 def between(config: ModelConfig) -> str:
-    """What stands between the query and the key of a score beside their product, as labels call it: another score, a
+    """The label of the part of a score beside the product of query and key: another score, a
     norm of both, or the model's positions.
     """
     if config.score != "dot" or not config.qk_norm:

@@ -364,7 +364,7 @@ def values_table(run: Run, steps: Steps) -> pd.DataFrame:
 
 
 def question(page: Lesson, run: Run, block: BlockTrace, head: int, query: int) -> Question:
-    """Which key gets the largest weight in the same head from the query one position earlier, which is not shown."""
+    """Ask for the key with the largest weight in the same head from the query one position earlier, not shown."""
     before = query - 1 if query > 0 or not run.is_encoder else min(1, len(run.tokens) - 1)
     if before < 1 and (not run.is_encoder or len(run.tokens) < 3):
         return page.question("first", ["0", f"1/{max(2, len(run.tokens))}", "1"], 2, token=code(run.tokens[0]))

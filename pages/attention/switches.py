@@ -90,7 +90,7 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
 
 
 def _asked(page: Lesson, change: Intervention) -> list[str]:
-    """What is changed, as the question says it."""
+    """Name the change for the question."""
     parts = [page.label("asked_scaling")] if change.scale_scores is False else []
     if change.mask is not None:
         parts.append(page.label(f"asked_{change.mask}", width=change.window))
@@ -203,8 +203,8 @@ def _pattern(page: Lesson, block: BlockTrace, head: int, tokens: list[str], whic
 
 
 def trained_run(score: str, run: Run) -> Run | None:
-    """The same text under the small model that was trained with a score function; None where there is no such model,
-    it is not bundled, or the loaded model is an encoder.
+    """The same text under the small model that was trained with a score function; None if there is no such model, it is
+    not bundled, or the loaded model is an encoder.
     """
     name = TRAINED.get(score)
     return (read_text(cache.shared_model(name, run.device), run.text)
@@ -328,8 +328,8 @@ def _patterns_table(run: Run, change: Intervention) -> pd.DataFrame:
 
 
 def question(page: Lesson, run: Run) -> Question:
-    """Which switch, changed alone, changes the next token's distribution least; at the first token of a causal model,
-    whether any can.
+    """Ask which switch alone changes the next token's distribution least; at the first token of a causal model, whether
+    any can.
     """
     config, position = run.model.config, selection(run).position
     if position == 0 and config.mask != "bidirectional":

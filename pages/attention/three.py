@@ -133,7 +133,7 @@ def _query_line(steps: Steps) -> str:
 
 
 def _question(page: Lesson, vectors: tuple[tuple[float, ...], ...]) -> Question:
-    """What the third vector's weight for itself becomes, without weights, if all three are twice as long."""
+    """Ask for the third vector's weight for itself, without W, if all three are twice as long."""
     now, then = (calculated(tuple(tuple(times * value for value in vector) for vector in vectors), "off").weights
                  for times in (1, 2))
     own, doubled = float(now[LAST]), float(then[LAST])

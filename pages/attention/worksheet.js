@@ -1,6 +1,6 @@
 // header: identity; tokens [4]; given {X, W_Q, W_K, W_V}; solution and mistakes {step: matrix}, {step: {slip: matrix}},
 // where a matrix is rows of numbers, "-inf" or null; cells {"step.row.column": [typed, 1 where it was shown]}; text.
-// What a reader types is compared with the solution here, and kept in Python's session.
+// Compare a reader's entries with the solution; Python's session keeps them.
 import { button, draw, fill, make, spokenLine } from "../../core/components/lib/dom.js";
 import { plain, written } from "../../core/components/lib/numbers.js";
 import { mounted, onWidth } from "../../core/components/lib/view.js";
@@ -17,7 +17,7 @@ const number = (written) => (written === "-inf" ? -Infinity : written === null ?
 const numbersIn = (matrices) => Object.fromEntries(
   Object.entries(matrices).map(([name, matrix]) => [name, matrix.map((row) => row.map(number))]));
 
-/** What was typed: {value, decimals}, or null where it is no number. A comma is a point, a/b a fraction, -inf
+/** Read an entry: {value, decimals}, or null if it is no number. A comma is a point, a/b a fraction, -inf
     and −∞ the mask. */
 export function parse(typed) {
   const text = typed.trim().replace(/[−–]/g, "-").replace(",", ".").replace(/\s+/g, "");
@@ -97,7 +97,7 @@ class Worksheet {
     this.say();
   }
 
-  /** Of a sheet that is too high for a projector, two rows of matrices are shown at a time: worksheet.css. */
+  /** Show two rows of matrices at a time of a sheet too high for a projector: worksheet.css. */
   turn(part) {
     this.sheet.dataset.part = part;
     this.parts.forEach((node, i) => { node.ariaPressed = String(i === part); });

@@ -178,7 +178,7 @@ def _lines(page: Lesson, solution: Solved) -> list[tuple[str, str]]:
 
 
 def _question(page: Lesson, solution: Solved) -> Question:
-    """What the last query's largest weight becomes without the division by √d_k."""
+    """Ask for the last query's largest weight without the division by √d_k."""
     scaled, unscaled = (torch.softmax(solution.steps[name][LAST], -1) for name in ("scaled", "products"))
     before, after = float(scaled.max()), float(unscaled.max())
     options = sorted({round(value, 4) for value in (after, before, before / math.sqrt(solution.sheet.width), 1 / N)})

@@ -52,7 +52,7 @@ function fillIn(course, paper, number) {
   else make("p", "", figure, figure.dataset.text);
 }
 
-/** The picture at an address of the app, as SVG; null where none came in time. */
+/** The picture at an address of the app, as SVG; null if none came in time. */
 async function fetchPicture(address) {
   const frame = make("iframe", "", document.body);
   // not beside the window, where a browser draws nothing

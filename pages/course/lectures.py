@@ -39,6 +39,6 @@ def questions(page: Lesson, deck: str) -> list[dict]:
 
 
 def reading(page: Lesson, deck: str) -> list[dict]:
-    """What to read: title, address, and what it is good for."""
+    """The reading list: title, address, and reason."""
     return [{"title": title, "url": url, "why": unmarked(why)} for title, url, why in
             _READING.findall(page.text(f"reading_{deck}"))]

@@ -95,7 +95,7 @@ class Course {
     this.score();
   }
 
-  /** What was predicted in a lesson: a mark for each of its questions. */
+  /** A reader's predictions in a lesson: a mark for each question. */
   predictions(parent, { id, name, questions }) {
     if (!questions.length) return;
     const made = answers(), row = make("div", "predictions", parent);
@@ -164,7 +164,7 @@ class Course {
     this.summary();
   }
 
-  /** What one can answer after the lecture, and what to read on. */
+  /** The questions answered by the lecture, and further reading. */
   summary() {
     const { header: { questions, reading }, text } = this, place = make("div", "parts summary", this.root);
     const block = (title, kind, name) => {

@@ -41,7 +41,7 @@ Analogies = dict[tuple[str, ...], Analogy]
 
 
 def predict(page: Lesson, run: Run) -> Prediction:
-    """Which token of the whole vocabulary is nearest to b − a + c."""
+    """Ask for the token nearest to b − a + c in the vocabulary."""
     a, b, c, expected = (token_in(page, run, name)[0] for name in FIELDS)
 
     def truth(typed: str) -> Truth:

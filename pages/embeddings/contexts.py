@@ -133,7 +133,7 @@ def _last_place(run: Run, token_id: int) -> int:
 
 
 def _shared_word(page: Lesson, run: Run, other: Run) -> int | None:
-    """Draw the choice of a token that both texts contain, and return it; None where there is none."""
+    """Draw the choice of a token that both texts contain, and return it; None if there is none."""
     names = _common(run, other)
     if not names:
         return None

@@ -33,7 +33,7 @@ APART = 4.0       # standard deviations above the mean from which on the nearest
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """Which token is nearest to the word; by other measures than the cosine nothing is asked."""
+    """Ask for the token nearest to the word by the cosine; no question by other measures."""
     if read("measure") != "cosine":
         return None
     (token_id, _), centred = token_in(page, run), read("centred")

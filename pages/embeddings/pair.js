@@ -156,7 +156,7 @@ function framed(view) {
   context.strokeRect(x + 2, bars.y - 0.75 * type, column - 4, 1.9 * type);
 }
 
-/** What is under the pointer: its part, the shown token k if it is of one, its number c, and where the tip goes. */
+/** The cell under the pointer: its part, its token k if it has one, its number c, and the place of the tip. */
 function cellAt(view, event) {
   const box = view.stage.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top;
   const { left, right, row, column, ids, widths: [e, d], h_box: h, terms_box: terms, names, picked } = view;

@@ -101,7 +101,7 @@ def _draw_picture(page: Lesson, run: Run, at: int, ids: list[int], j: int) -> No
 
 
 def _read(page: Lesson, run: Run, j: int) -> str:
-    """Where the prompt has the token, in words."""
+    """The token's places in the text, in words."""
     places = [str(i) for i, token in enumerate(run.token_ids) if token == j]
     return page.label("pair_read" if places else "pair_unread", token=run.tokenizer.visible(j),
                       places=", ".join(places[:SHOWN]) + (" …" if len(places) > SHOWN else ""))

@@ -1,4 +1,4 @@
-"""What all views of the lesson share: the settings, the picked word, and the matrix in float64."""
+"""Parts shared by the lesson's views: the settings, the picked word, and the matrix in float64."""
 import functools
 import re
 from dataclasses import dataclass

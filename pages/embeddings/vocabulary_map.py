@@ -185,7 +185,7 @@ def _neighbour_lines(page: Lesson, view: Map) -> list[tuple[str, str]]:
 
 
 def _axis_lines(page: Lesson, space: Space, token_id: int, k: int) -> list[tuple[str, str]]:
-    """Where the word lies on the first axis, and what the k axes of the map keep."""
+    """The word's place on the first axis, and the variance that k axes keep."""
     view, row = space.projection, space.E[token_id]
     terms = zip((row - view.mean)[:3].tolist(), view.axes[0, :3].tolist())
     variances = " + ".join((r"\lambda_1", r"\lambda_2", r"\lambda_3")[:k])

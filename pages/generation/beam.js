@@ -10,7 +10,7 @@ import { mounted, redrawn, TitledView } from "../../core/components/lib/view.js"
 
 // em: a row lower than LOW has token and number side by side, in present mode
 const ROW = 2.75, LEAST = 7.2, LOW = 2.3;
-// on a projector so many columns at most fill the picture, none narrower (em), so that every word is whole
+// on a projector at most 4 columns fill the picture, none narrower than 10 em, so that every word is whole
 const MOST_PRESENT = 4, LEAST_PRESENT = 10;
 
 class Beam extends TitledView {

@@ -166,7 +166,7 @@ def _lines(page: Lesson, config: ModelConfig, timing: Timing | None) -> list[tup
 
 
 def _question(page: Lesson, config: ModelConfig) -> Question:
-    """Which change makes the cache smallest: half the blocks' length, one head of keys and values, half the heads."""
+    """Ask for the smallest cache: half the blocks' length, one head of keys and values, half the heads."""
     n = room(config)
     sizes = [(n // 2) * bytes_per_token(config), n * bytes_per_token(dataclasses.replace(config, n_kv_heads=1)),
              n * bytes_per_token(config)]

@@ -18,7 +18,7 @@ from pages.generation.shared import PREFIX, Start, choice, controls, in_turns, k
 
 N = 200
 QUARTERS = 4
-THICK = 20              # draws of one text, a tenth of all: so many make a thick path
+THICK = 20              # draws of one text, a tenth of all: 20 make a thick path
 # The tree of the draws, in which a prefix is as high as its count, and a chart of counts over exact probabilities.
 _picture = token_view("generation_futures", __file__)
 

@@ -30,7 +30,7 @@ SETTINGS = Settings("generation", {
     "picked": Setting(-1, low=-1, high=LENGTH),       # the step that is looked at; −1: the last one written
     "branches": Setting(""),                          # see branches.py
     "branch": Setting(0, low=0),
-    "source": Setting("model", options=("model", "tiny")),      # whose texts beam search looks through
+    "source": Setting("model", options=("model", "tiny")),      # beam search looks through the texts of this model
     "hypothesis": Setting(""),                        # step and place of the hypothesis that is looked at
     "width": Setting(4, low=1, high=8),               # of beam search
     "averaged": Setting(False),

@@ -73,7 +73,7 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """Whose text the model itself finds the least probable, token for token."""
+    """Ask whose text is the least probable to the model, token for token."""
     begin, jobs = start(run), [(config, reader.selection().seed) for config in configs().values()]
     if begin.length < LEAST_LENGTH:
         return None

@@ -1,4 +1,4 @@
-"""What stands below the instrument and follows the picked head, query and key: the numbers, the question, the code."""
+"""The part below the instrument, on the picked head, query and key: the numbers, the question, the code."""
 import numpy as np
 import pandas as pd
 import torch
@@ -25,7 +25,7 @@ TERMS = 3          # of the dot product that are written out; the rest are in th
 
 
 def reading(page: Lesson, run: Run) -> Reading:
-    """What the wall shows of the picked head, query and key."""
+    """The wall's reading of the picked head, query and key."""
     pair, patterns = picked_pair(run), patterns_of(run)
     functions = [Attention.attend_traced, Attention.write, attention.dot_product_scores, attention.masked_softmax,
                  BlockTrace.head_contribution.fget, stream_and_heads.previous_token_score,
@@ -44,8 +44,8 @@ def steps_of(run: Run, pair: Pair) -> Steps:
 
 
 def factors(run: Run, pair: Pair, steps: Steps) -> tuple[np.ndarray, np.ndarray]:
-    """What is multiplied and added up for the picked pair, (d_k,) float64 each: the query (as rotated, and times W_S if
-    the model has one) and the key; or, where scores are additive, v and tanh(q + k).
+    """The factors of the picked pair's score, (d_k,) float64 each: the query (as rotated, and times W_S if
+    the model has one) and the key; or, if scores are additive, v and tanh(q + k).
     """
     q, k, v_S = steps.q, steps.K[pair.key], run.model.blocks[pair.layer].v_S
     left, right = (q, k) if v_S is None else (v_S[pair.head].detach().double().cpu(), torch.tanh(q + k))
@@ -133,7 +133,7 @@ def suspects(run: Run) -> list[tuple[int, int]]:
 
 
 def _question(page: Lesson, run: Run) -> Question:
-    """Which of four heads, switched off alone, changes the next token's distribution most?"""
+    """Ask which of four heads, switched off, changes the next token's distribution most."""
     heads, at = suspects(run), run.asked
     names, headless = [head_name(layer, head) for layer, head in heads], "" if run.has_head else "_headless"
 

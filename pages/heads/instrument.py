@@ -39,7 +39,7 @@ from pages.heads.words import summary, title, wall_words
 PICTURES = {"wall": names.draw, "head": panels.one_head, "roles": panels.what_they_do, "write": output.draw,
             "change": panels.change, "prompts": panels.two_prompts, "rollout": panels.rollout}
 BESIDE = [2, 3]            # in present mode: the width of the wall to that of the panel beside it
-HEIGHT = (330, 620)        # least and most pixels of the wall: it ends with the window, on a 1280 × 720 projector too
+HEIGHT = (330, 620)        # least and most pixels of the wall: it ends with the window, even on a 1280 × 720 projector
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
@@ -51,7 +51,7 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
 
 
 def bar(page: Lesson, run: Run) -> None:
-    """The row of controls, which stands above a question too."""
+    """The row of controls; it also stands above a question."""
     _controls(page, run)
 
 
@@ -91,7 +91,7 @@ def _query_and_key(page: Lesson, run: Run) -> None:
     _show(query, at)
     _show(key, named)
 
-    # a name and its list, in one line on a phone too
+    # a name and its list, in one line even on a phone
     beside = dict(horizontal=True, vertical_alignment="center", gap="small", width="content")
     with st.container(**beside):
         st.markdown(page.label("query_name"), width="content")

@@ -26,7 +26,7 @@ def draw(page: Lesson, run: Run, pair: Pair) -> None:
 
 
 def legend(page: Lesson, run: Run) -> str:
-    """What the names on the wall say, in one line: a projector has room for no more beside the wall. "" for none."""
+    """The names on the wall, in one line: a projector has room for no more beside the wall. "" for none."""
     rows = [_words(page, role, len(held)) for role, held in _held(roles(patterns_of(run).measures))]
     return " · ".join(rows).replace("**", "")
 

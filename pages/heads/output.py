@@ -1,5 +1,4 @@
-"""What the heads write: concatenate and W_O at the picked query, each head's output, what W_O makes of it, their sum.
-"""
+"""The heads' writing: concatenate and W_O at the picked query, each head's output, its part of W_O, their sum."""
 from pathlib import Path
 
 import numpy as np

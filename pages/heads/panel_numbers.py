@@ -1,5 +1,5 @@
-"""What the panel beside the wall shows, in numbers: the picked head's place in the chart, what a change does to the
-next token, the same head on the other text, and where a share of the rollout comes from.
+"""The numbers of the panel beside the wall: the picked head's place in the chart, the effect of a change on the
+next token, the same head on the other text, and the sources of a share of the rollout.
 """
 import torch
 

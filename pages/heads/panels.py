@@ -169,7 +169,7 @@ def _changed_field(page: Lesson, run: Run) -> None:
 
 
 def _change_title(page: Lesson, run: Run, pair: Pair, key: str, **values) -> str:
-    """What the change did to the prediction at the picked query."""
+    """The effect of the change on the picked query's output."""
     return page.label(key, n=len(change_now().heads(run)), at=code(run.tokens[pair.query]), i=pair.query, **values)
 
 
@@ -197,7 +197,7 @@ def other_run(page: Lesson, run: Run) -> Run:
 
 
 def rollout(page: Lesson, run: Run, pair: Pair) -> None:
-    """Which tokens of the input have reached each position, block after block."""
+    """Draw the input's share in each position, block by block."""
     n_layers = run.model.config.n_layers
     if read("block") >= n_layers:
         keep(block=n_layers - 1)
@@ -248,9 +248,9 @@ def _axis(page: Lesson, run: Run, name: str) -> str:
 
 
 def axis_end(values: np.ndarray) -> float:
-    """Where an axis ends: a tenth past its largest value, rounded up to one digit.
+    """The end of an axis: a tenth past its largest value, rounded up to one digit.
 
-    What is at most 1, as every share is, needs no axis past 1.
+    Shares need no axis past 1.
     """
     largest = float(np.nanmax(values)) or 1.0
     unit = 10.0 ** math.floor(math.log10(1.1 * largest))

@@ -21,7 +21,7 @@ MOST_NAMED = 4        # changed heads that the question names one by one
 
 
 def of(page: Lesson, run: Run, panel: str) -> Prediction | None:
-    """The question of a panel; None where there is nothing to ask about this text, model or change."""
+    """The question of a panel; None if there is nothing to ask about this text, model or change."""
     if len(run.token_ids) < LEAST_KEYS:
         return None
     ask = {"wall": _wall, "head": _head, "roles": _habits, "write": _written, "change": _changed,
@@ -35,7 +35,7 @@ def options(page: Lesson, name: str) -> Options:
 
 
 def _wall(page: Lesson, run: Run, pair: Pair) -> Prediction | None:
-    """Which habit most heads have: to look at the token before, at the first one, at or after an earlier copy."""
+    """Ask for the habit of most heads: to look at the token before, the first one, or at or after a copy."""
     if run.is_encoder:
         return None
     n_all = run.model.config.n_layers * run.model.config.n_heads
@@ -55,7 +55,7 @@ def _wall(page: Lesson, run: Run, pair: Pair) -> Prediction | None:
 
 
 def _head(page: Lesson, run: Run, pair: Pair) -> Prediction | None:
-    """Which token gets the largest weight of the picked query."""
+    """Ask which token gets the picked query's largest weight."""
     patterns = patterns_of(run)
     keys = np.flatnonzero(patterns.allowed[pair.query])
     if len(keys) < LEAST_KEYS:
@@ -142,7 +142,7 @@ def _changed(page: Lesson, run: Run, pair: Pair) -> Prediction | None:
 
 
 def _elsewhere(page: Lesson, run: Run, pair: Pair) -> Prediction | None:
-    """Where the picked head looks in the other text."""
+    """Ask where the head looks in the other text."""
     other = other_run(page, run)
     patterns, at = patterns_of(other), other.asked
     keys = np.flatnonzero(patterns.allowed[at])

@@ -10,7 +10,7 @@ NAME, ROLLOUT = "heads", "heads_rollout"
 
 
 def question(present: run.Run, change: Change) -> dict:
-    """What the browser sends back with the hand's factor in place of the present one."""
+    """The browser's request, with the hand's factor in place of the present one."""
     return present.named() | {"changed": change.names, "action": change.action}
 
 
@@ -30,7 +30,7 @@ def answer(question: dict) -> bytes:
 
 
 def rollout_question(present: run.Run, query: int) -> dict:
-    """What the browser sends back with the block under the hand."""
+    """The browser's request, with the block under the hand."""
     return present.named() | {"query": query}
 
 

@@ -35,7 +35,7 @@ class Shapes {
     make("div", "shape", part, fill(this.text[`${name}_shape`], this.widths));
   }
 
-  /** What leads from one matrix to the next, a line each. */
+  /** The ways from one matrix to the next, a line each. */
   step(name) {
     const step = make("div", "step", this.row);
     for (const line of this.text[`step_${name}`].split("|")) marked(make("div", "", step), fill(line, this.widths));

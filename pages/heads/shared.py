@@ -1,4 +1,4 @@
-"""What the lesson reads from a forward pass: every pattern as one array, what each head looks at, what the
+"""The lesson's reading of a forward pass: every pattern as one array, what each head looks at, what the
 reader changed.
 """
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Patterns:
 
 @dataclass(frozen=True)
 class Change:
-    """What the reader did to which heads: `names` such as "3.5 4.*", where * is every head of a block, or SUGGESTED;
+    """The reader's change of heads: `names` such as "3.5 4.*", where * is every head of a block, or SUGGESTED;
     one of ACTIONS, and the factor of "scale".
     """
 
@@ -150,7 +150,7 @@ class Reached:
 
 
 def reached(run: Run, block: int, query: int) -> Reached:
-    """Which tokens of the input have reached each position after a block."""
+    """Each input token's share in each position after a block."""
     values = rollout_of(run)[block]
     return Reached(block, values, (query, int(values[query].argmax())))
 
@@ -164,7 +164,7 @@ def rollout_of(run: Run) -> np.ndarray:
 
 
 def measures_of(run: Run) -> tuple[str, ...]:
-    """What is measured of the heads of a model of this kind."""
+    """The measures of heads in a model of this kind."""
     return IN_AN_ENCODER if run.is_encoder else MEASURES
 
 
@@ -235,7 +235,7 @@ def picked_pair(run: Run) -> Pair:
 
 
 def title_of(page: Lesson, measures: dict[str, np.ndarray], pair: Pair) -> str:
-    """What the picked head does, as one line: its leading share, or how spread it is."""
+    """The picked head in one line: its leading share, or how spread it is."""
     own = {name: values[pair.layer, pair.head] for name, values in measures.items()}
     if role := roles(measures)[pair.layer, pair.head]:
         return page.label(f"title_{role}", head=pair.name, share=probability(own[role]))

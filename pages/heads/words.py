@@ -1,4 +1,4 @@
-"""What is written on the wall's tiles: the role of each head, its measures, and a mark where the reader changed it."""
+"""The writing on the wall's tiles: the role of each head, its measures, and a mark where the reader changed it."""
 import numpy as np
 
 from core.app.state import Run
@@ -29,7 +29,7 @@ def _largest(values: np.ndarray) -> float:
 
 
 def title(words: TextFile, change: Change | None, shown: Patterns) -> str:
-    """What stands above the wall; of a large one also how many heads have which role."""
+    """The title of the wall; of a large one also the number of heads by role."""
     n_layers, n_heads = shown.measures["entropy"].shape
     if change:
         return words.label("wall_change")

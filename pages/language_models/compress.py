@@ -22,7 +22,7 @@ from pages.language_models.shared import PREFIX, keep, named, read
 
 MOST_CODED = 120        # coded tokens of the prompt
 DIGITS = 16             # shown digits of the interval's ends
-LEFT = (0.25, 0.5, 1.0)    # of the text's bits, that are left of it: the limits between the answers before the picture
+LEFT = (0.25, 0.5, 1.0)    # shares of the text's bits: the limits between the answers before the picture
 FORMATS = ("utf8", "gzip", "zlib", "bz2", "lzma")
 # The arithmetic coder: a text's tokens, the interval of each, the bits so far, and the sizes of several formats.
 _picture = token_view("lm_coder", __file__)
@@ -48,7 +48,7 @@ def _bytes(run: Run, ids: Iterable[int]) -> bytes:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """What part of its bits the prompt takes in the model's code: within the limits of LEFT."""
+    """Ask what share of its bits the code takes: within the limits of LEFT."""
     text = prompts.clean_prompt(run.text)
     data = _bytes(run, _ids(run, text))
     if not data:

@@ -33,7 +33,7 @@ MOST_EXPONENT = 700         # of an e^x that a float holds
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """Which token of the prompt changes the odds most when it is read too."""
+    """Ask which token of the prompt changes the odds most."""
     texts, ids = _texts(page), run.own_ids[-MOST_PROMPT_TOKENS:]
     if len(ids) < LEAST_PROMPT_TOKENS or texts[0] == texts[1]:
         return None
@@ -133,7 +133,7 @@ def _raised(odds: float) -> str:
 
 
 def _question(page: Lesson, run: Run, a: Scored, b: Scored) -> Question:
-    """Which of the two is more probable without the prompt."""
+    """Ask which is the more probable without the prompt."""
     alone = scored(run, [a.text, b.text], "")
     odds = alone[0].total - alone[1].total
     return page.question("alone", ["A", "B"], 0 if odds >= 0 else 1, a=plain_number(alone[0].total, 2),

@@ -35,7 +35,7 @@ _picture = token_view("lm_cipher", __file__, PLAYER_CSS)
 
 @dataclass(frozen=True)
 class Task:
-    """A ciphertext and its plain text, None where only the reader knows it."""
+    """A ciphertext and its plain text, None if only the reader knows it."""
 
     ciphertext: str
     truth: str | None

@@ -90,7 +90,7 @@ def reader_guesses(text: str, most: int) -> list[int]:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """What share of the hidden signs the model finds at its first guess: within the limits of AT_ONCE."""
+    """Ask for the share of hidden signs that the model finds at once: within the limits of AT_ONCE."""
     if run.tokenizer.method == "numbers":
         return None
     text = _text(page, run)

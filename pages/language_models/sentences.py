@@ -39,7 +39,7 @@ def sentences(page: Lesson) -> list[str]:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """Which token of the second sentence, its first aside, has the most bits."""
+    """Ask for the token with most bits in the second sentence, its first aside."""
     texts, context = sentences(page), _context(run)
     if len(set(texts)) < 2:
         return None

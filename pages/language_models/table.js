@@ -14,7 +14,7 @@ export const power = (t, bits) => (t + 1) * bits;
 /** The decimal digits of 2^exponent. */
 export const digitsOf = (exponent) => Math.floor(exponent * Math.log10(2)) + 1;
 
-/** Where on the scale, from 0 to 1, a number stands whose log10 is given: the scale shows the number of its digits, in
+/** The place on the scale, from 0 to 1, of a number given as its log10: the scale shows the number of its digits, in
     powers of ten. */
 export const placeOf = (log10) => Math.min(1, Math.log10(Math.max(1, log10)) / LAST_DECADE);
 

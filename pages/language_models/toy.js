@@ -220,8 +220,8 @@ class Toy extends TitledView {
     return `${factors(this.now, ids).map((one) => decimals(one, 2)).join(" · ")} = ${written(p)}`;
   }
 
-  /** Of the training text, cross-entropy and the product of all probabilities over p of the picked entry: the best p is
-      where one is least and the other greatest. Of drawn sentences, the share of the picked word while they come. */
+  /** Cross-entropy and the product of all probabilities of the training text over p of the picked entry: the best p has
+      the least of one and the greatest of the other. For drawn sentences, the share of the picked word so far. */
   curves() {
     const width = this.place.clientWidth, em = emOf(this.root);
     if (!width || !this.table) return;

@@ -39,7 +39,7 @@ def picked() -> tuple[int, int, float]:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """Which p of one entry makes the training text most probable; None where the text has no such row."""
+    """Ask for the p of one entry that fits the training text best; None if the text has no such row."""
     text, (before, word, _) = text_of(page), picked()
     n, all_ = toy_model.frequency(text, before, word)
     if not all_:
@@ -118,6 +118,6 @@ def drawn(table) -> list[list[int]]:
 
 
 def _question(page: Lesson, text: list[list[int]], before: int) -> Question:
-    """What maximum likelihood gives a word that never comes after another one in the text: nothing."""
+    """Ask for the likeliest p of a word that never follows another one in the text: 0."""
     n, all_ = toy_model.frequency(text, WORDS.index("the"), WORDS.index("ball"))
     return page.question("toy", [page.label(f"toy_option_{k}") for k in range(3)], 0 if n == 0 else 1, all=all_)

@@ -45,7 +45,7 @@ class Predictions:
     right: np.ndarray
     calibration: Calibration
     chance: np.ndarray
-    log_loss: float         # the mean of −ln p of the tokens that came, in nats; NaN where it was not taken
+    log_loss: float         # the mean of −ln p of the tokens that came, in nats; NaN if it was not taken
 
     @property
     def gap(self) -> float:
@@ -111,9 +111,7 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
 
 
 def _seen(given: Predictions) -> int:
-    """Which statement is true of the counts: the most predictions are at the right end, or at the left one, or else
-    neither.
-    """
+    """The index of the true statement: 0 if most predictions are at the right end, 1 at the left one, else 2."""
     counts = [b.count for b in given.calibration.bins]
     return {len(counts) - 1: 0, 0: 1}.get(counts.index(max(counts)), 2)
 

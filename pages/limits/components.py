@@ -116,7 +116,7 @@ def _lines(page: Lesson, scene: Scene) -> list[tuple[str, str]]:
 
 
 def _question(page: Lesson, scene: Scene) -> Question:
-    """What a step of the picked component does to ln p."""
+    """Ask how a step of the component changes ln p."""
     change = 2 * STEP * scene.slope
     options = sorted({round(change, 6), round(-change, 6), round(change / 2, 6), 0.0})
     if len(options) < 4:

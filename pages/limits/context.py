@@ -52,8 +52,8 @@ def scene_of(run: Run) -> Scene:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """What of the vector changes when its farthest word is exchanged: nothing, less than half of its numbers, more of
-    them while it hardly turns, or more and it turns far.
+    """Ask how exchanging the farthest word changes the vector: not, in less than half of its numbers, more with hardly
+    a turn, or more with a wide turn.
     """
     n = min(len(run.token_ids), MOST_TOKENS)
     if n < LEAST_TOKENS or read("trace") == "probe":

@@ -129,7 +129,7 @@ class Facts {
     return { marks, ground, xOf, limit: draw("line", { class: "limit", y1: 0, y2: floor + 4 }, svg) };
   }
 
-  /** What the threshold changes: lines, grounds, counts, and the sentence that sums them up. */
+  /** Draw the threshold's effect: lines, grounds, counts, and the sentence that sums them up. */
   mark() {
     let said = 0, wrong = 0, lost = 0;
     const x = this.threshold, threshold = percent(x, 0);

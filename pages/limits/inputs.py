@@ -78,8 +78,8 @@ class Scene:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """Which token's removal lowers the target's probability most, the last one aside: what stands right before a word
-    says what kind of word it is, which is grammar and hides what the sentence is about.
+    """Ask which token lowers the target's probability most if removed. Not the last one: the word right before another
+    gives away its kind, which is grammar and hides what the sentence is about.
     """
     short = _shortened(run)
     if len(short.token_ids) < LEAST_TOKENS:

@@ -82,7 +82,7 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
 
 
 def _beside(score: Proportion, chance: float) -> int:
-    """Where the 95 % interval of a score lies: 0 above chance, 1 around it, 2 below it."""
+    """Place the 95 % interval of a score: 0 above chance, 1 around it, 2 below it."""
     low, high = score.interval
     return 0 if low > chance else 2 if high < chance else 1
 

@@ -1,4 +1,4 @@
-"""What a linear probe reads off a token's vector of the tokens before it, by block and distance, beside two controls:
+"""The tokens before a token that a linear probe reads off its vector, by block and distance, beside two controls:
 a recorded run of core.learning.probe.
 """
 import math
@@ -15,7 +15,7 @@ from core.learning.probe import DISTANCES, Probed
 from pages.limits import charts as figures
 from pages.limits.shared import PREFIX, attached, read, show
 
-TIMES = 2               # a token is read where its probe is right so many times as often as the commonest token is
+TIMES = 2               # a token is read where its probe is right twice as often as the commonest token is
 
 
 def picked() -> tuple[int, int]:

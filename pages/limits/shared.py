@@ -68,7 +68,7 @@ SETTINGS = Settings("limits", {
 read, among, keep, attached = SETTINGS.read, SETTINGS.among, SETTINGS.keep, SETTINGS.attached
 choice, show = functools.partial(views.choice, SETTINGS), functools.partial(charts.draw, PREFIX)
 own_seed = functools.partial(selection_controls.own_seed, SETTINGS)
-# of a large model every so many-th item is counted, and the page says so
+# of a large model every k-th item is counted, and the page says so
 step_of = functools.partial(samples.step_of, SETTINGS)
 
 

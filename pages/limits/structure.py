@@ -33,7 +33,7 @@ _picture = token_view("limits_functions", __file__)
 
 @dataclass(frozen=True)
 class Scene:
-    """What a family reaches, and the picked function."""
+    """The functions of a family, and the pick."""
 
     found: Reached
     picked: int
@@ -57,7 +57,7 @@ def _most_bits(name: str, n: int) -> int:
 
 
 def found_by(of: Family) -> Reached:
-    """What the family reaches, counted once for all readers."""
+    """The family's functions, counted once for all readers."""
     return growing_results.made(("boolean functions", of), lambda: reached(of), lambda value: 2 * value.counts.nbytes)
 
 
@@ -134,7 +134,7 @@ def _message(page: Lesson, scene: Scene) -> dict:
 
 
 def _solution(page: Lesson, of: Family, theta: int) -> str:
-    """What one θ says, in words; "" for −1."""
+    """One θ, in words; "" for −1."""
     if theta < 0:
         return ""
     values = [readable(int(w)) for w in of.weights(pd.Series([theta]).to_numpy())[0]] if of.n_weights else []
@@ -158,7 +158,7 @@ def _sliders(page: Lesson) -> tuple[int, int]:
 
 
 def _verdict(page: Lesson, n: int, exponent: int) -> str:
-    """Where the most information is, for a typical g of n bits and p = 2^exponent."""
+    """The place of most information, for a typical g of n bits and p = 2^exponent."""
     kind = "all" if exponent >= n else "equal" if exponent == n - 1 else "structure"
     left = max(0, (1 << n) - (1 << exponent))
     return page.label(f"structure_verdict_{kind}", n=n, p=_bits(1 << exponent), all=_bits(1 << n),

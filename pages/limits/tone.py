@@ -40,7 +40,7 @@ def written(page: Lesson, run: Run, seed: int) -> list[Continuation]:
 
 
 def _tokens() -> int:
-    """Of all continuations of all beginnings."""
+    """Count the tokens of all continuations."""
     return len(TONES) * len(tone.sets()["calm"]) * N_EACH * TOKENS
 
 

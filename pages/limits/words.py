@@ -69,7 +69,7 @@ def counted_words(pair: Pair) -> tuple[str, ...]:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """Which next word gains most when one word of a sentence changes."""
+    """Ask which next word gains most when one word changes."""
     if read("pair") == "own" or read("span") != "one" or read("by") != "probability":
         return None
     pair = listed(read("pair"), [read("sentence")])
@@ -296,7 +296,7 @@ def _ratio_table(page: Lesson, sets: dict[str, Pair], tables: dict[str, np.ndarr
 
 
 def _question(page: Lesson, run: Run, pair: Pair) -> Question:
-    """Which of the two words' texts is nearer, in total variation, to the text with neither."""
+    """Ask which word's texts are nearer, in total variation, to the text with neither."""
     to_a, to_b = (np.mean([contrast.total_variation for contrast in _contrasts(
         run, [(text[side], neutral) for text, neutral in zip(pair.texts, pair.neutral)])]) for side in (0, 1))
     names = dict(neutral=code(pair.neutral_name), a=code(pair.a), b=code(pair.b))

@@ -207,7 +207,7 @@ class ModelMap {
     this.again(right, y(PARTS.draw[1]), y(PARTS.text[1]), width);
   }
 
-  /** What was drawn becomes part of the text. */
+  /** Draw the token's way back into the text. */
   again(right, bottom, top, width) {
     const { svg, text, header } = this, out = width - 24;
     draw("path", { class: "again", d: `M${right} ${bottom} H${out} V${top} H${right + 2} m6 -5 l-6 5 l6 5` }, svg);

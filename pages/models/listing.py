@@ -152,7 +152,7 @@ def _hub() -> None:
 
 
 def _hub_name() -> str:
-    """What stands in the field."""
+    """The name in the field."""
     return str(st.session_state.get(HUB_NAME, "")).strip().removeprefix(names.ON_HUB)
 
 

@@ -27,8 +27,8 @@ EVEN = 0.8              # of the first bar, the tenth one: as long as it, to the
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """How many bets win nine times in ten: how many tokens hold nine tenths of the probability at temperature 1; None
-    where the panel opens on another.
+    """Ask how many bets win nine times in ten: how many tokens hold nine tenths of the probability at temperature 1;
+    None if the panel opens on another.
     """
     size, position = run.model.config.vocab_size, reader.selection().position
     if size < FEWEST or stored().config.temperature != 1 and guess_of(page, "panel", run) is None:

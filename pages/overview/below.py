@@ -1,4 +1,4 @@
-"""What stands below the map and follows the picked row: the numbers, the table of parts, the question, the data."""
+"""The part below the map, on the picked row: the numbers, the table of parts, the question, the data."""
 from __future__ import annotations
 
 from collections import Counter
@@ -42,7 +42,7 @@ PART_OF |= dict.fromkeys(("W_P", "b_P", "W_C", "b_C"), "classes")
 
 
 def reading(page: Lesson, run: Run, position: int, layer: int, row: DeltaGenerator) -> Reading:
-    """What the map shows of the picked row; the pins stand in `row`."""
+    """The map's reading of the picked row; the pins stand in `row`."""
     if not run.has_head:
         return _silent(page, run, position, layer, row)
     truncation = truncation_of(run, position)
@@ -198,7 +198,7 @@ def parts_latex(page: Lesson, run: Run) -> str:
 
 
 def question(page: Lesson, run: Run, position: int, truncation: Truncation) -> Question:
-    """Which token would come next if attention wrote nothing? Computed by a second pass of the picked token alone."""
+    """Ask for the next token if attention wrote nothing. Computed by a second pass of the picked token alone."""
     layers, top, (alone, p) = run.model.config.n_layers, int(truncation.token_ids[0]), _without_attention(run, position)
     ids = sorted({*alone, *truncation.token_ids[:2].tolist()})
     names = {token_id: code(run.tokenizer.visible(token_id)) for token_id in ids}

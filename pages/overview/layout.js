@@ -135,7 +135,7 @@ export function stagesOf(map) {
     ...named("norm", ...(map.silence ? [] : ["logits", "softmax", "draw"]))];
 }
 
-/** Which rectangles of the canvas each stage lights. */
+/** The rectangles of the canvas that each stage lights. */
 export function regionsOf(map) {
   const g = map.geometry, regions = [], box = (stage, x, y, w, h) => regions.push({ stage, x, y, w, h });
   const tall = (edges) => [edges[0] - 3, edges.at(-1) - edges[0] + 6], [top, height] = tall(g.rows);

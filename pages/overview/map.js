@@ -359,7 +359,7 @@ function veil(map) {
   for (const name of ["back", "forth"]) labelled(map[name], map.text[name]);
 }
 
-// What the colours of the map and its coloured numbers mean.
+// Explain the colours of the map and its coloured numbers.
 function explainMarks({ legend, text, d_ff, met }) {
   const marks = ["cells", "tile", "stream", "attention", ...(d_ff ? ["mlp"] : []), ...(met.tokens ? ["met"] : [])];
   if (legend.children.length === marks.length) return;

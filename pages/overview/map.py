@@ -138,16 +138,16 @@ def met() -> dict[str, dict]:
 
 
 def silence(page: Lesson, run: Run) -> str:
-    """What stands in the place of predictions where a model has no language head; "" where it has one."""
+    """The text in place of predictions of a model without a language head; else ""."""
     if run.has_head:
         return ""
     return page.label("silence_classes" if run.model.config.n_classes else "silence")
 
 
 def of_position(run: Run, position: int) -> dict:
-    """What the map shows of the tokens, with a position picked, and of the draw after the last one.
+    """The tokens, with a position picked, and the draw after the last one, as the map shows them.
 
-    "draw" is None where nothing is drawn: before the last position, and in an encoder. "here": whether what is
+    "draw" is None if nothing is drawn: before the last position, and in an encoder. "here": whether what is
     predicted at a position is the token that stands there, as an encoder does it; "blanks": positions where none does.
     """
     n, thrown = len(run.token_ids), None
@@ -178,7 +178,7 @@ def own_words(page: Lesson, run: Run) -> dict[str, str]:
 
 
 def events(asked: int) -> dict[str, Callable[[Any], None]]:
-    """What a click in the map does, by its event.
+    """The action of each event of a click in the map.
 
     A pick of the `asked` token, the last one, follows the end of the text from then on; in an encoder its blank.
     """

@@ -73,7 +73,7 @@ function markTile(map, block, head) {
   context.strokeRect(x - 1.5, y - 1.5, size + 3, size + 3);
 }
 
-// What a sublayer adds comes down (attention) or up (feed-forward) into the picked token's band.
+// Draw a sublayer's output, coming down (attention) or up (feed-forward) into the picked token's band.
 function paintWriting({ context, ink }, meaning, dash, x, from, to) {
   const tip = Math.sign(to - from);
   context.fillStyle = ink(meaning);

@@ -28,7 +28,7 @@ function newBadge(map, part) {
   return node;
 }
 
-// Its style; null where this model has no such part.
+// Its style; null if this model has no such part.
 function placeOf(map, part) {
   const { geometry: g, nodes, heading } = map;
   if (["softmax", "draw"].includes(part) && map.silence) return null;

@@ -38,7 +38,7 @@ function furthest(values, from, to) {
   return best;
 }
 
-/** Which of the columns that share a bin is drawn: the one furthest from zero. */
+/** Choose the column to draw of those that share a bin: the furthest from zero. */
 export function strongestColumn(map, { name, base, columns }, row, bin, bins) {
   const start = (base + row) * columns, edges = partsOf(bins, columns);
   return furthest(valuesOf(map, name), start + edges[bin], start + edges[bin + 1]) - start;

@@ -1,5 +1,4 @@
-// The words of the map on a hidden canvas of their own, so that the downloaded picture, which is made of canvases, has
-// them too.
+// The words of the map on a hidden canvas of their own: the downloaded picture, made of canvases, must have them.
 import { sharpen } from "../../core/components/lib/canvas.js";
 
 const FRAMED = ".chips .chip:not([hidden]), .met, .do, .track, .track i, .stick, .stick i";

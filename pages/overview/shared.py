@@ -1,4 +1,4 @@
-"""What the map and the parts below it both read off a run."""
+"""Results of a run for the map and the parts below it."""
 import numpy as np
 
 from core.app.compute import cache
@@ -17,7 +17,7 @@ def truncation_of(run: Run, position: int) -> Truncation:
 
 
 def packed_pass(run: Run) -> tuple[dict, dict[str, np.ndarray], list]:
-    """What the map draws of a run whatever position is picked: sizes, arrays and every position's
+    """The map's parts of a run that no pick changes: sizes, arrays and every position's
     likeliest next tokens, none of a model without a language head.
     """
     def make() -> tuple[dict, dict[str, np.ndarray], list]:
@@ -29,5 +29,5 @@ def packed_pass(run: Run) -> tuple[dict, dict[str, np.ndarray], list]:
 
 
 def scaling(config: ModelConfig) -> str:
-    """What multiplies the rows of E as they enter: "scaled" is √d, "multiplied" another number, "" nothing."""
+    """The factor of E's rows as they enter: "scaled" is √d, "multiplied" another number, "" none."""
     return "" if config.embedding_scale == 1 else "scaled" if config.root_scaled else "multiplied"

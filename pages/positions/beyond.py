@@ -21,7 +21,7 @@ SCHEMES = ("learned", "angles", "alibi", "relative")
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """Which scheme meets no number that it has not met in training; None where every one does, or none."""
+    """Ask which scheme meets no number new since training; None if every one does, or none."""
     trained, read, base, clip = (_picture.values()[name] for name in SETTINGS)
     if read <= trained or clip >= trained:
         return None

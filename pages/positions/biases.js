@@ -84,7 +84,7 @@ class Biases extends Panels {
       relative: attention(this.bias.relative, s.n, false) };
   }
 
-  /** What is drawn: all of it, or on a projector the picked half. */
+  /** Choose what to draw: all, or on a projector the picked half. */
   choose() {
     const { isPresented, part, labels } = this;
     this.variants.hidden = !isPresented;

@@ -48,8 +48,8 @@ def predict(page: Lesson, run: Run) -> Prediction:
 
 
 def how_it_falls(weights: np.ndarray) -> str:
-    """What is the same from each weight to the next, lower one: their difference ("amount") or their ratio ("factor");
-    "level" where nothing falls.
+    """Find the constant from each weight to the next, lower one: their difference ("amount") or their ratio ("factor");
+    "level" if nothing falls.
 
     >>> how_it_falls(np.array([0.6, 0.4, 0.2])), how_it_falls(np.array([0.4, 0.2, 0.1])), how_it_falls(np.ones(3) / 3)
     ('amount', 'factor', 'level')
@@ -118,7 +118,7 @@ def _numbers(page: Lesson, slope: float, heads: int, head: int, alibi: np.ndarra
 
 
 def _question(page: Lesson, heads: int, head: int) -> Question | None:
-    """Which head has half the weight at the distance at which another one than the drawn does."""
+    """Ask which head has half the weight where another one than the drawn does."""
     if heads < 4:
         return None
     halves = math.log(2) / positional.alibi_slopes(heads).double().numpy()

@@ -74,7 +74,7 @@ class Learned extends Panels {
     return (this.settings.principal ? this.turned : this.stored)[kind];
   }
 
-  /** Where the colours end: at 1 for sinusoids, at three times the root mean square for learned entries, so that a few
+  /** The end of the colours: at 1 for sinusoids, at three times the root mean square for learned entries, so that a few
       large ones do not wash out the rest. */
   limit(kind) {
     if (kind === "sinusoidal" && !this.settings.principal) return 1;

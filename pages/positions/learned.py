@@ -24,7 +24,7 @@ _picture = Instrument("learned", __file__, SETTINGS)
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """How alike two neighbouring positions are; None where there is no matrix of them."""
+    """Ask how alike two neighbouring positions are; None if there is no matrix."""
     n = 0 if run.model.P is None else len(run.model.P)
     if n < 3:
         return None
@@ -49,8 +49,8 @@ def _values(n: int) -> dict:
 
 
 def _shape(cosines: np.ndarray, i: int) -> int:
-    """What the curve of cosines with position i looks like: 0 a hill that falls to both sides, 1 a needle at i that
-    stands alone, 2 a level line.
+    """The shape of the cosines with position i: 0 a hill that falls to both sides, 1 a needle at i that stands alone, 2
+    a level line.
     """
     others = np.delete(cosines, i)
     if others.max() - others.min() < 0.1:

@@ -33,7 +33,7 @@ def measured_losses() -> LossesByScheme:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """Which kind of scheme has the highest loss inside the trained length."""
+    """Ask which scheme has the highest loss in the trained length."""
     losses = measured_losses()
     if len(losses) < 3 or "none" not in losses:
         return None
@@ -91,7 +91,7 @@ def _title(page: Lesson, scheme: str, inside: float, beyond: float, trained: int
 
 
 def _mask_alone(page: Lesson, losses: LossesByScheme, picked: str, trained: int) -> str:
-    """What the model without positions loses to the best inside the trained length, and gains on the worst."""
+    """The loss of the model without positions above the best inside the trained length, and below the worst."""
     inside = {scheme: parts(of, trained)[0] for scheme, of in losses.items()}
     best, worst = min(inside, key=inside.get), max(inside, key=inside.get)
     if picked != "none" or picked in (best, worst):

@@ -1,4 +1,4 @@
-// What the pictures of the lesson have in common: ranges above, canvases below, and one cell under pointer and keys.
+// Parts that the lesson's pictures share: ranges above, canvases below, and one cell under pointer and keys.
 import { line, stroke, wholeTicks, write } from "../../core/components/lib/canvas.js";
 import { fill, make } from "../../core/components/lib/dom.js";
 import { Instrument, panelIn, Range } from "../../core/components/lib/instrument.js";

@@ -26,7 +26,7 @@ _picture = Instrument("rotary", __file__, SETTINGS)
 
 
 def predict(page: Lesson, run: Run) -> Prediction:
-    """What happens to the score of the picked query and key when both move on by as many positions."""
+    """Ask how the score of the picked query and key changes when both move on equally."""
     chosen = reader.selection()
     q, k = query_and_key(run, chosen.layer, chosen.head, chosen.position)
     i, j, base = (_picture.values()[name] for name in ("i", "j", "base"))

@@ -1,4 +1,4 @@
-"""What the views of the lesson share: the choice among them, and their instruments."""
+"""Parts shared by the views of the lesson: the choice among them, and their instruments."""
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 

@@ -81,9 +81,7 @@ def reordered(order: str, n: int, first: int, second: int, seed: int) -> tuple[i
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """Whether all, some or no outputs follow their tokens to another place without positions and mask; None where no
-    token moves.
-    """
+    """Ask if all, some or no outputs follow their tokens without positions and mask; None if no token moves."""
     n = len(run.tokens)
     permutation = reordered(n=n, **lesson_settings.read("positions", ORDER))
     if permutation == tuple(range(n)):

@@ -35,7 +35,7 @@ class Waves extends Panels {
     if (box.parentNode !== cell) cell.append(box);
   }
 
-  /** Where a panel's picture lies; the keys begin at the picked position, dimension and key. */
+  /** The cells of a panel's picture; the keys begin at the picked position, dimension and key. */
   cells(name) {
     const { n, d, i, j, pair } = this.settings, { surface } = this.panels[name];
     // the waves share the axis numbers of the panels above and below, where there are both

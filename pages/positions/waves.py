@@ -23,7 +23,7 @@ SHAPES = ("level", "falls", "wavers", "returns")      # of the dot product over 
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """What happens to the dot product of two positions as their distance grows."""
+    """Ask how the dot product of two positions changes with their distance."""
     values = fitted(_picture.values())
     n, pairs = values["n"], values["d"] // 2
     if pairs < FEWEST:
@@ -47,8 +47,8 @@ def by_distance(n: int, omegas: np.ndarray) -> np.ndarray:
 
 
 def shape_of(products: np.ndarray) -> str:
-    """What the dot product does as the distance grows: it stays, it falls on and on, it falls and then rises again, or
-    it rises until it is back.
+    """The course of the dot product as the distance grows: it stays, it falls on and on, it falls and then rises again,
+    or it rises until it is back.
 
     >>> [shape_of(np.array(products)) for products in ([4, 4, 4], [4, 3, 1], [4, 1, 3], [4, 1, 4])]
     ['level', 'falls', 'wavers', 'returns']
@@ -111,7 +111,7 @@ def _numbers(page: Lesson, P: np.ndarray, omegas: np.ndarray, values: dict) -> l
 
 
 def _question(page: Lesson, P: np.ndarray, i: int, j: int) -> Question | None:
-    """Which of four pairs of positions has the same dot product as i and j; None where the matrix is too small."""
+    """Ask which pair of positions has the same dot product as i and j; None if the matrix is too small."""
     distance, n = abs(i - j), len(P)
     if n < 16 or distance == 0 or distance > n // 2 - 2:
         return None

@@ -123,7 +123,7 @@ def _lines(page: Lesson, run: Run, cell: Cell, shown: dict[str, Step], step: int
 
 
 def part_name(stage: str, part: str) -> str:
-    """What a stage has in the place of a part of the LSTM: f i g o c h of it, else u, rest, g, o or r, c, h or state.
+    """A stage's counterpart of a part of the LSTM: f i g o c h of it, else u, rest, g, o or r, c, h or state.
 
     >>> [part_name("gru", part) for part in ("f", "i", "g", "o", "state", "shown")]
     ['u', 'rest', 'g', 'r', 'state', 'state']
@@ -157,8 +157,7 @@ def formula(stage: str, name: str, steps: Step, step: int, unit: int) -> str:
 
 
 def _question(page: Lesson, f: float) -> Question:
-    """Where an LSTM's c ends that keeps a share f and lets in as much of a content of 1; a GRU's state would end at 1.
-    """
+    """Ask for the end of an LSTM's c that keeps a share f and lets in as much of a content of 1; a GRU's is 1."""
     kept = round(min(max(f, KEPT_BOUNDS[0]), KEPT_BOUNDS[1]), 1)
     ends = kept / (1 - kept)
     options = [readable(value, 3) for value in (1.0, ends, 1 / (1 - kept))] + [page.label("question_gates_endless")]

@@ -1,4 +1,4 @@
-// Where the parts of a gated cell stand: the lane of its state on top, its gates in a row below, and the lines between
+// The layout of a gated cell: the lane of its state on top, its gates in a row below, and the lines between
 // them. Lengths are in em. A gate keeps its place from the LSTM to the GRU.
 
 const SIDE = 5, STATE = 1.9, TIMES = 5.9, GATE = 10.7, BUS = 14.1, HEIGHT = 16.1;      // em
@@ -57,7 +57,7 @@ export function arrangement(width, { names, blocks }) {
     resets: { x: o, y: top } };
 }
 
-/** What the gates read: a line under all that have weights, and what is left over to the one that has none. */
+/** The gates' input: a line under all that have weights, and the rest to the one that has none. */
 function reads(blocks, across, wide) {
   const { f, i } = across, own = GATES.filter((name) => blocks.includes(name));
   const bus = { kind: "read", points: [[f - wide / 2, BUS], [across[own.at(-1)], BUS]], arrow: false };

@@ -53,7 +53,7 @@ def gradients(norm: float, matrix: str, activation: str, keep: float, n_steps: i
 
 
 def predict(page: Lesson, run: Run) -> Prediction:
-    """What is left of a small change over the picked distance of the plain network: hardly any, less, as much, more."""
+    """Ask how much of a small change the plain network keeps over the distance: hardly any, less, as much, more."""
     setting = settings()
     *_, n_steps, _ = setting
     distance = picked_distance(n_steps)
@@ -72,7 +72,7 @@ def predict(page: Lesson, run: Run) -> Prediction:
 
 
 def settings() -> tuple[float, str, str, float, int, int]:
-    """What `gradients` is asked for."""
+    """The arguments of `gradients`."""
     return (round(read("norm"), 2), read("matrix"), read("activation"), read("keep"), int(read("steps")),
             int(read("seed")))
 

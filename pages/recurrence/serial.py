@@ -18,7 +18,7 @@ from pages.recurrence.shared import chart_height, choice, line_frame, named, net
 
 LENGTHS = (32, 64, 128, 256, 512, 1024, 2048)
 WORK = {"rnn": sequence_work.recurrent, "attention": sequence_work.attention, "pairs": sequence_work.attention_pairs}
-ORDERED = "rnn", "attention"    # of which the steps are counted
+ORDERED = "rnn", "attention"    # rows with a count of the steps
 RUNNERS = ("rnn", "attention", "generation")
 TIMES = (-2, 4)                 # powers of ten of the axis, in milliseconds
 LIMITS = (0.2, 0.8, 1.25)       # of attention's time over the recurrent one, between the options of the question
@@ -134,7 +134,7 @@ def _lines(page: Lesson, timings: list[Timing], d: int) -> list[tuple[str, str]]
 
 
 def _question(page: Lesson) -> Question:
-    """What is left of the part of attention's work that grows with N² when the text is cut into pieces."""
+    """Ask how much of attention's N² work is left when the text is cut into pieces."""
     n = LENGTHS[-1]
     return page.question("pieces", [page.label(f"question_pieces_{i}") for i in range(4)], 1,
                          n=grouped(n), pieces=PIECES, each=n // PIECES)

@@ -224,7 +224,7 @@ class Unrolled {
     }
   }
 
-  /** What one layer reads at one step: a stem below it, into which the token leads, or every direction of the layer
+  /** The input of one layer at one step: a stem below it, into which the token leads, or every direction of the layer
       below, and from which it leads into every direction of the layer; the path's way on top. */
   rise(step, layer) {
     const into = this.rows(layer), from = layer ? this.rows(layer - 1) : [], x = this.centre(step);

@@ -115,7 +115,7 @@ def share_text(page: Lesson, share: float) -> str:
 
 
 def _asked(run: Run) -> tuple[str, bool, int, int, int]:
-    """What the guess is about: the cell, whether both ways are read, the seed, and the two ends of the path."""
+    """The guess's key: the cell, whether both ways are read, the seed, and the two ends of the path."""
     return read("cell"), bool(read("both")), int(read("seed")), source_of(run), reader.selection().position
 
 
@@ -182,7 +182,7 @@ def _pick(chosen: dict) -> None:
 
 
 def _title(page: Lesson, run: Run, kind: str, source: int, step: int, shares: np.ndarray) -> str:
-    """What the path from the source to the step is. shares: what is left of the source (directions, N)."""
+    """The kind of path from the source to the step. shares: the part left of the source (directions, N)."""
     both = len(shares) > 1
     way = "_same" if step == source else "" if step > source else "_backward" if both else "_none"
     left = float(shares[int(step < source and both), step])
@@ -246,8 +246,8 @@ def _gate(kind: str, name: str, parts: tuple[Tensor, Tensor], gates: dict[str, T
 
 
 def _question(page: Lesson, run: Run) -> Question:
-    """Which cell leaves most of the source at the picked step; where there is no path, of the app's own prompt's first
-    token at its last.
+    """Ask which cell keeps most of the source at the picked step; without a path, of the first token of
+    the app's own prompt at its last.
     """
     _, both, seed, source, step = _asked(run)
     if step == source or step < source and not both:

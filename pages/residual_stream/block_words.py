@@ -108,8 +108,8 @@ def _plain(activation: str) -> str:
 
 
 def relu_note(page: Lesson, config: ModelConfig, found: one_block.WithReLU) -> str:
-    """What ReLU would change of a token's neurons, after the name of a gated activation; of a model that has ReLU, what
-    it does.
+    """The change that ReLU would make to a token's neurons, after the name of a gated activation; in a model of ReLU,
+    its work.
     """
     named = f"{page.label(f'block_gated_{_plain(config.activation)}')}. " if config.gated else ""
     label = "block_is_relu" if config.activation == "relu" else "block_relu"

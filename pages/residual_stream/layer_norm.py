@@ -23,7 +23,7 @@ ALIKE = 1.05            # the ratio up to which two lengths count as alike
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """Which of two tokens' vectors, a short and a long one, is longer once each is divided by its deviation."""
+    """Ask which of two vectors, a short and a long one, is longer once each is divided by its deviation."""
     place = read("norm_where")
     if read("norm_view") != "vector" or place not in norm_places(run.model.config) or len(run.token_ids) < 2:
         return None
@@ -189,7 +189,7 @@ def _moved_by_last(matrix: Tensor, epsilon: float, position: int) -> tuple[float
 
 
 def _batch_question(page: Lesson, run: Run, matrix: Tensor, norm: Norm) -> Question:
-    """What BatchNorm leaves of a single token."""
+    """Ask what BatchNorm leaves of one token."""
     layer, batch = (float(standardise(matrix[-1:], over, norm.epsilon).values.abs().max())
                     for over in ("features", "tokens"))
     return page.question("batch_norm", [page.label(f"batch_{name}") for name in ("same", "zero", "large")],

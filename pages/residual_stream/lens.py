@@ -48,8 +48,8 @@ _lens_guesses = declare("lens_guesses", HERE / "lens_guesses.js", html='<ol clas
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """Where in the model the best guess at the token that is asked about becomes the final one: before the first block,
-    in the first half, in the second, in the last block.
+    """Ask where the best guess at the asked token becomes the final one: before the first block, in the first half, in
+    the second, in the last block.
     """
     n_layers = run.model.config.n_layers
     if not run.own_ids or n_layers < LEAST_BLOCKS:

@@ -73,7 +73,7 @@ def measure(run: Run, name: str) -> np.ndarray:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """Whose vector grows longest; asked where the lengths of the stream are shown."""
+    """Ask which vector grows longest, if the stream's lengths are shown."""
     if len(run.token_ids) < LEAST_GUESSED or read("measure") != "stream":
         return None
 
@@ -226,7 +226,7 @@ def _sum_line(page: Lesson, run: Run, layer: int) -> list[tuple[str, str]]:
 
 
 def _question(page: Lesson, run: Run, position: int) -> Question:
-    """Which block turns the token's stream most: the smallest cosine between before and after."""
+    """Ask which block turns the stream most: the smallest cosine from before to after."""
     cosines = measure(run, "turn")[:, position]
     options = [page.label("block", block=block) for block in range(len(cosines))]
     listed = ", ".join(f"{block}: {readable(value)}" for block, value in enumerate(cosines))

@@ -93,7 +93,7 @@ class OneBlock {
       : fill(this.text.read, { at: String(at), rows: this.numbers(at).join("").trim() });
   }
 
-  /** What is said of the first token's number of a dimension, row by row. */
+  /** The words for the first token's number of a dimension, row by row. */
   numbers(at) {
     let from = 0;
     return this.rows.map(({ read }, index) => {

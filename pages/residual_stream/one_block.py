@@ -39,7 +39,7 @@ _picture = token_view("residual_block", __file__)
 
 @dataclass(frozen=True)
 class Scene:
-    """What is shown: the block of `model` at a token and at another, beside it, if there is one; and the exchange."""
+    """The shown block of `model` at a token and at another, beside it, if there is one; and the exchange."""
 
     run: Run
     model: Transformer
@@ -61,7 +61,7 @@ class Scene:
 
     @property
     def memory(self) -> Tensor | None:
-        """What cross-attention reads, (M, d); None in a model without an encoder in front."""
+        """The input of cross-attention, (M, d); None in a model without an encoder in front."""
         encoder = self.run.trace.encoder
         return None if encoder is None else encoder.h_final
 
@@ -171,7 +171,7 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def _written(run: Run) -> str:
-    """What the decoder has written, as text: its tokens but for the one that every text begins with."""
+    """The decoder's text: its tokens but for the one that every text begins with."""
     return run.tokenizer.decode(run.token_ids[1:]) or " ".join(run.tokens)
 
 
@@ -198,7 +198,7 @@ def _controls(page: Lesson, run: Run) -> Scene:
 
 
 def _rows(page: Lesson, scene: Scene, rows: tuple[one_block.Row, ...], changes: list[float]) -> list[dict]:
-    """What the picture is told of each row; `of` are the rows that it is computed of, by their places."""
+    """The picture's rows; `of` gives the places of the rows that each is computed from."""
     place, note = {row.name: index for index, row in enumerate(rows)}, _relu(page, scene, rows)
     words = zip(block_words.names(page, scene.model, scene.layer), block_words.readings(scene.model, scene.layer))
     return [{"name": name, "shape": page.label("block_shape", n=row.values.shape[-1]), "kind": row.name,
@@ -209,7 +209,7 @@ def _rows(page: Lesson, scene: Scene, rows: tuple[one_block.Row, ...], changes: 
 
 
 def _relu(page: Lesson, scene: Scene, rows: tuple[one_block.Row, ...]) -> str:
-    """What ReLU would change of the token's neurons; "" in a block that has none."""
+    """The effect of ReLU on the token's neurons; "" in a block without neurons."""
     of_token = {row.name: row.values[scene.position] for row in rows}
     read = next((row.of[-1] for row in rows if row.name == "hidden"), None)
     return "" if read is None else block_words.relu_note(
@@ -229,9 +229,7 @@ def _title(page: Lesson, scene: Scene, rows: tuple[one_block.Row, ...], changes:
 
 
 def _changed(page: Lesson, changes: list[float]) -> list[str]:
-    """What is said of each row of the token: nothing without an exchange, else that it is the same, or by how much its
-    numbers have changed at most.
-    """
+    """Return a note for each row: nothing without an exchange, else "same" or the largest change."""
     return [page.label("block_same") if change == 0 else page.label("block_changed", change=readable(change, 2))
             for change in changes]
 

@@ -41,7 +41,7 @@ def predict(page: Lesson, pair: Pair) -> Prediction | None:
 
 
 def names(page: Lesson, pair: Pair) -> tuple[list[str], list[str]]:
-    """Of the rows the blocks, of the columns the heads and the feed-forward part."""
+    """Row names: the blocks. Column names: heads, then the feed-forward part."""
     config = pair.here.model.config
     parts = [] if config.d_ff is None else [page.label("patch_feed_forward")]
     return ([page.label("block", block=layer) for layer in range(config.n_layers)],

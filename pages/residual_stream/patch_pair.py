@@ -33,7 +33,7 @@ class Pair:
 
     @property
     def obstacle(self) -> str:
-        """What keeps the vectors of one text from taking the places of the other's: "same" or "lengths"; "" nothing."""
+        """The obstacle to exchanging vectors of the two texts: "same" or "lengths"; "" if there is none."""
         if self.here.token_ids == self.there.token_ids:
             return "same"
         return "" if len(self.here.token_ids) == len(self.there.token_ids) else "lengths"
@@ -48,11 +48,11 @@ class Pair:
 
     @property
     def texts(self) -> tuple[str, str]:
-        """What a question is about besides the model."""
+        """A question's key besides the model."""
         return self.exchange.text, self.exchange.changed
 
     def asked(self) -> dict[str, str]:
-        """What a question says of the two texts, and of the tokens that they make more probable."""
+        """A question's words: the two texts, and the tokens that they make more probable."""
         own, other = (self.here.tokenizer.visible(token) for token in patching.answers(self.here.trace,
                                                                                          self.there.trace))
         return {"text": self.exchange.text, "word": self.exchange.word, "swap": self.exchange.swap, "own": own,
@@ -60,7 +60,7 @@ class Pair:
 
 
 def pair_of(run: Run) -> Pair | None:
-    """The chosen pair of texts; None where the reader's own prompt has no word to change."""
+    """The chosen pair of texts; None if the reader's own prompt has no word to change."""
     name = read("patch_pair")
     if name == "own":
         exchange = word_exchange.read(prompts.clean_prompt(run.text), SETTINGS, PLACE, OTHER)
@@ -71,12 +71,12 @@ def pair_of(run: Run) -> Pair | None:
 
 
 def measured(page: Lesson, pair: Pair, patched: Steps) -> tuple[Patching, bool]:
-    """What each exchange does, as far as it is known, and whether that is all of it; shared by all readers."""
+    """The known effects of the exchanges, and whether that is all of them; shared by all readers."""
     return growing_results.growing(*_measuring(page, pair, patched))
 
 
 def measured_whole(page: Lesson, pair: Pair, patched: Steps) -> Patching:
-    """What each exchange does; until all is known, the view is left."""
+    """The effect of each exchange; leave the view until all are known."""
     return growing_results.result(*_measuring(page, pair, patched))
 
 

@@ -41,7 +41,7 @@ def predict(page: Lesson, pair: Pair) -> Prediction | None:
 
 
 def names(page: Lesson, pair: Pair) -> tuple[list[str], list[str]]:
-    """Of the rows the depths, of the columns the tokens; where the texts differ, both."""
+    """Row names: the depths. Column names: the tokens; both if the texts differ."""
     return depth_names(page, pair.here.model.config.n_layers), [
         own if own == other else f"{own}/{other}" for own, other in zip(pair.here.tokens, pair.there.tokens)]
 

@@ -29,9 +29,7 @@ LEAST_GAP = 1e-3        # nats between the two texts' answers: below, there is n
 
 @dataclass(frozen=True)
 class Exchanges:
-    """What the picture shows: of what the exchanges are, a module of EXCHANGED, between which runs, and what they do as
-    far as it is known.
-    """
+    """The exchanges shown: `of`, a module of EXCHANGED, `pair`, the two runs, and `found`, the effects known so far."""
 
     of: ModuleType
     pair: Pair
@@ -50,7 +48,7 @@ class Exchanges:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """What is asked of the exchanges that are shown."""
+    """Ask about the shown exchanges."""
     pair = pair_of(run)
     return None if pair is None or pair.obstacle else EXCHANGED[read("patch_what")].predict(page, pair)
 

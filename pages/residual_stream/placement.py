@@ -1,4 +1,4 @@
-"""Where the norm stands: the length of the stream, the gradient of each block at the start, and the loss by step, of
+"""The place of the norm: the length of the stream, the gradient of each block at the start, and the loss by step, of
 small transformers that differ in nothing else.
 """
 import math
@@ -27,11 +27,11 @@ MOST_COMPARISONS = 3
 WIDTH = 32                                  # d of the models
 LEARNED = 0.5                               # of the blind guess's loss: a model that is below has begun to copy
 BLIND = Copying.levels["blind"]
-ASKED = ("pre", "post")                     # whose recorded runs the question is about
+ASKED = ("pre", "post")                     # the question is about their recorded runs
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """Which of pre-norm and post-norm has begun to learn at the end of the recorded run; asked of a recorded one."""
+    """Ask whether pre-norm or post-norm has begun to learn at the end of the recorded run."""
     kept = {name: recorded(name) for name in ASKED}
     if not all(kept.values()):
         return None

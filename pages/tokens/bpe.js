@@ -164,7 +164,7 @@ class Bpe extends TitledView {
     if (ties) make("span", "", this.detail, ` ${fill(ties > 1 ? this.text.ties : this.text.tie, { n: ties })}`);
   }
 
-  /** What has been learned so far, in its order; each leads back to the moment after it. */
+  /** The rules learned so far, in order; each leads back to the moment after it. */
   paintRules(n) {
     this.rules.replaceChildren();
     make("span", "muted", this.rules, n ? this.text.rules : this.text.no_rules);

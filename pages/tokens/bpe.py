@@ -68,7 +68,7 @@ def message(page: Lesson, counting: Counting) -> dict:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """Which pair is joined first; None where one pair alone stands often."""
+    """Ask which pair is joined first; None if one pair alone stands often."""
     text, _ = texts.text_of(page, run, "bpe_source")
     if not text:
         return None

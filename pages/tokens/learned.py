@@ -47,7 +47,7 @@ class Learned:
         return max(0, size - len(self.bpe.alphabet))
 
     def tokens(self, n_merges: int) -> int:
-        """The number of tokens of the text after so many merges of BPE."""
+        """The number of tokens of the text after n_merges of BPE."""
         return sum(count * len(self.bpe.cut(word, n_merges)) for word, count in self.counts.items())
 
     def fewer(self) -> tuple[int, int]:
@@ -132,7 +132,7 @@ def _entries(models: Learned, words: list[str]) -> dict[str, list[dict]]:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """Which of the two needs fewer tokens for the text; None where its words are too short to be cut in many ways."""
+    """Ask which of the two needs fewer tokens for the text; None if its words have few ways to be cut."""
     text, _ = texts.text_of(page, run)
     if not text or len(segmentation.words_of(text)) > len(text) / 2:
         return None

@@ -131,7 +131,7 @@ def message(page: Lesson, run: Run, merging: Merging) -> dict:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """Which two neighbours are joined first; None where only one pair, or none, could be."""
+    """Ask which neighbours are joined first; None if only one pair, or none, could be."""
     if run.tokenizer.method != Tokenizer.method:
         return None
     merging = merging_of(run)

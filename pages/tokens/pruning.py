@@ -110,7 +110,7 @@ def _entry(pruning: Pruning, one: Round, word: str) -> dict:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """Without which of a few pieces the text would lose most; None where there are none to compare."""
+    """Ask which of a few pieces the text would miss most; None if there are none to compare."""
     text, _ = texts.text_of(page, run)
     if not text:
         return None

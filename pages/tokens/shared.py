@@ -34,7 +34,7 @@ METHODS = {"byte-level BPE": "method_bytes_bpe", "BPE": "method_marked_bpe", "Wo
 
 
 def method_name(page: Lesson, tokenizer: Tokenizer) -> str:
-    """What a tokenizer's method is called; one that has no name here as its file calls it."""
+    """The name of a tokenizer's method; if it has none here, the name in its file."""
     return page.label(METHODS[tokenizer.method]) if tokenizer.method in METHODS else escaped(tokenizer.method)
 
 

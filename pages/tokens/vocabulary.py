@@ -44,7 +44,7 @@ def table_of(tokenizer: Tokenizer) -> dict:
 
 
 def origin(tokenizer: Tokenizer, token: int) -> str:
-    """Where a token is from that no rule makes: the end of a label `vocabulary_…`."""
+    """The origin of a token that no rule makes: the end of a label `vocabulary_…`."""
     if not tokenizer.is_used(token):
         return "unused"
     if not tokenizer.token_bytes(token):
@@ -55,7 +55,7 @@ def origin(tokenizer: Tokenizer, token: int) -> str:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """Which token of the prompt has the smallest id, so was learned first."""
+    """Ask for the prompt's token with the smallest id, learned first."""
     asked = distinct_places(run)
     if run.tokenizer.method != Tokenizer.method or len(asked) < LEAST_OFFERED:
         return None
@@ -167,7 +167,7 @@ def _lines(page: Lesson, run: Run, token: int, origins: Counter[str]) -> list[tu
 
 
 def _parts(page: Lesson, origins: Counter[str], n: int) -> tuple[str, str]:
-    """What a byte-level vocabulary of n tokens is made of."""
+    """The parts of a byte-level vocabulary of n tokens."""
     signs, unused = origins["special"] + origins["added"], origins["unused"]
     sum_ = f"|V| = {signs} + {origins['byte']} + {origins['rule']}"
     if not origins["added"] and not unused:

@@ -79,7 +79,7 @@ def repeated_by(run: Run, name: str) -> tuple[int, list[str]]:
 
 
 def moments_of(run: Run, name: str) -> list[dict]:
-    """What the model said at each moment: the likeliest next words of this prompt, and how it went on with another."""
+    """The model at each moment: the likeliest next words of this prompt, and its continuation of another."""
     def make() -> list[dict]:
         kept = cache.moments(name)
         picked = {min(range(len(kept)), key=lambda i: abs(kept[i].step - step)) for step in MOMENTS} | {len(kept) - 1}

@@ -87,7 +87,7 @@ def heads(_page: Lesson, run: Run, done: dict) -> Step:
 
 
 def wall_of(run: Run) -> tuple[int, np.ndarray]:
-    """The side of a tile, and every head's pattern over the last so many tokens, (L · h · side²,) uint8, by the square
+    """The side of a tile, and every head's pattern over the last `side` tokens, (L · h · side²,) uint8, by the square
     root of the weight.
     """
     def make() -> tuple[int, np.ndarray]:

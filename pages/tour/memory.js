@@ -1,8 +1,8 @@
-// What this browser remembers of the tour, and nobody else: {step}, the one that was open last; and as long as the tab
-// is open, what the reader has done in each step with a prompt.
+// This browser's memory of the tour, sent nowhere: {step}, the one that was open last; and as long as the tab is open,
+// what the reader has done in each step with a prompt.
 const KEY = "tour", ACTS = "tour-acts";
 
-/** What was kept last; {} in a browser that keeps nothing. */
+/** The last record; {} in a browser that keeps nothing. */
 export function remembered() {
   try { return JSON.parse(localStorage.getItem(KEY)) ?? {}; } catch { return {}; }
 }

@@ -1,4 +1,4 @@
-"""What all steps share: which one is open, what the reader has done in each, and how a step goes to the browser."""
+"""Parts of all steps: which one is open, what the reader has done in each, and how a step goes to the browser."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -30,9 +30,9 @@ N_BARS = 5
 class Step:
     """One step as the browser draws it.
 
-    values: what stands in its texts. asks: what the reader acts on; None where this prompt or model has nothing to act
-    on. tells: the picture after the act, None before it. said: the answer, labels with their values. Values are numbers
-    and texts, or `word(…)` and `share(…)`.
+    values: numbers and words of its texts. asks: what the reader acts on; None if this prompt or model has nothing to
+    act on. tells: the picture after the act, None before it. said: the answer, labels with their values. Values are
+    numbers and texts, or `word(…)` and `share(…)`.
     """
 
     asks: dict | None
@@ -68,7 +68,7 @@ def keep(at: int) -> None:
 
 
 def acts(run: Run) -> dict[str, dict]:
-    """What the reader has done in each step with this prompt under this model."""
+    """The reader's deeds in each step with this prompt and model."""
     of = run.model_name, run.token_ids
     if st.session_state.get(ACTS, (None,))[0] != of:
         st.session_state[ACTS] = of, {}

@@ -69,7 +69,7 @@ class Tour {
     this.isTold = true;
   }
 
-  /** What is the same in every step. */
+  /** Draw the parts common to all. */
   frame() {
     const { text } = this;
     this.nav.ariaLabel = text.way;
@@ -205,7 +205,7 @@ class Tour {
     say(this.symbol, this.text[`symbol_${this.name}`], values);
   }
 
-  /** What follows the hand without Python. */
+  /** Follow the hand without Python. */
   live(template, values) {
     if (!this.extra) return;
     this.extra.replaceChildren();

@@ -108,7 +108,7 @@ def preferences_of(loaded: LoadedModel, candidates: Candidates) -> tuple[list[Pr
 
 
 def rule_of(loaded: LoadedModel, judge: str) -> Callable[[tuple[int, ...]], int] | None:
-    """The rule as a function of token ids; None where the reader votes."""
+    """The rule as a function of token ids; None if the reader votes."""
     rule, decode = tuning_texts.JUDGES.get(judge), loaded.tokenizer.decode
     return None if rule is None else lambda ids: rule(decode(ids))
 

@@ -229,7 +229,7 @@ class Backprop extends Instrument {
     make("span", "", node, four(value));
   }
 
-  /** What is no product of numbers on the drawing, with its numbers put in. */
+  /** Quantities that are no product of numbers on the drawing, in numbers. */
   spelled(name, now) {
     const [kind, place] = [name[name[0] === "d" ? 1 : 0], Number(name.at(-1)) - 1];
     const { p, y, z, h, u, loss } = now;

@@ -33,7 +33,7 @@ _picture = instrument("backprop", __file__, PLAYER_CSS)
 
 
 def predict(page: Lesson, run: Run) -> Prediction:
-    """What the derivative of the loss by the logit of the true token is."""
+    """Ask for the derivative of the loss by the true token's logit."""
     net = current()
     p = float(passed(net).p[net.true])
     # the derivative; p; that of −ln p by p; that of a loss 1 − p

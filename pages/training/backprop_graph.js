@@ -23,7 +23,7 @@ export function symbol(name) {
 /** How a derivative or a weight is written in the drawing. */
 export const short = (value) => significant(value, 3);
 
-/** Where everything stands in a drawing of this width: across if there is room, else from top to bottom. */
+/** Lay out a drawing of this width: across if there is room, else from top to bottom. */
 export function layout(width, height, em) {
   const across = width > 36 * em, along = across ? width : Math.max(height, 47 * em), over = across ? height : width;
   const CELL = width > ROOMY * em || !across ? WIDE : SLIM;
@@ -127,7 +127,7 @@ function edges(svg, size, em, state, kind, path) {
 
 const isMoved = (state, name) => state.at >= UPDATE && state.next[name] !== undefined;
 
-/** What stands under a weight: its derivative, or what an update makes of it. */
+/** The text under a weight: its derivative, or its value after an update. */
 const under = (state, name, slope) => (isMoved(state, name) ? `→ ${short(state.next[name])}` : short(slope));
 
 function below(group, x, y, state, name, slope) {

@@ -152,8 +152,8 @@ def curve(names: Mapping[str, str], x: Axis, y: Axis, look: Look, height: int, *
     """The spec of lines over the steps of a training, for data with the columns line (its name), x and y. names: by
     line of MEANINGS.
 
-    levels: horizontal rules, name -> value. changes: vertical rules, step -> text. points: draw every value as a point
-    too. ends: texts of the column end, each at the right edge and at the height of the column at, are in the place of
+    levels: horizontal rules, name -> value. changes: vertical rules, step -> text. points: also draw every value as a
+    point. ends: texts of the column end, each at the right edge and at the height of the column at, are in the place of
     a legend. A line that leaves y's domain leaves the picture.
     """
     legend = {"title": None, "orient": "top", "symbolType": "stroke", "offset": 2, "padding": 0}

@@ -69,7 +69,7 @@ def halfway(moments: tuple[Milestone, ...]) -> Milestone:
 
 
 def model_of(run: Run) -> str | None:
-    """The loaded model, or else one that was kept at moments of its training; None where there is none."""
+    """The loaded model, or else one that was kept at moments of its training; None if there is none."""
     return next((base for base in (cache.name_and_step(run.model_name)[0], *cache.model_names())
                  if cache.moments(base)), None)
 

@@ -76,9 +76,7 @@ def default_fact(page: Lesson) -> Fact:
 
 
 def fact_of(page: Lesson) -> Fact | None:
-    """The reader's made-up fact, with the lesson's text for an empty field; None where the pairs are of another
-    kind.
-    """
+    """The reader's made-up fact, with the lesson's text for an empty field; None if the pairs are of another kind."""
     if read("pairs") != "fact":
         return None
     return Fact(*(" ".join(read(name).split())[:MOST_WORDS].strip() or page.label(f"{name}_default")
@@ -132,7 +130,7 @@ def _title(stage: Stage) -> str:
 
 
 def control_of(stage: Stage) -> TuningRun | None:
-    """The recorded run of the same settings that began with random weights; None where there is none."""
+    """The recorded run of the same settings that began with random weights; None if there is none."""
     return None if stage.recorded is None else recorded_tuning.tuning_run("scratch", read("pairs"))
 
 

@@ -43,7 +43,7 @@ _picture = token_view("teacher_forcing", __file__)
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """Which token of the text surprises the model most."""
+    """Ask which token of the text surprises most."""
     if len(run.token_ids) < LEAST_GUESSED:
         return None
 
@@ -166,7 +166,7 @@ def _in_bits(loss: float) -> str:
 
 
 def _question(page: Lesson, run: Run, tokens: list[str], preds: Predictions) -> Question:
-    """What the largest loss becomes when the token's probability doubles; where that cannot be, the loss of a uniform
+    """Ask for the largest loss when the token's probability doubles; if that cannot be, the loss of a uniform
     distribution.
     """
     if not preds.n or preds.p_true.min() > 0.5:

@@ -238,7 +238,7 @@ def _writing(page: Lesson) -> None:
 
 
 def candidates_of(loaded: LoadedModel) -> list[Candidate]:
-    """What the chosen model has written so far, and what of it is kept with the picked bound."""
+    """The chosen model's texts so far, and which are kept with the picked bound."""
     seed = read("seed")
     texts = [cache.result(("instruction", loaded.name, seed, k),
                           lambda k=k: instructions.write(loaded.model, loaded.tokenizer, k, seed), lambda _: 400)
@@ -280,7 +280,7 @@ def _writing_cards(page: Lesson, found: list[Candidate], answer: str) -> list[di
 
 
 def _dropped(page: Lesson, each: Candidate) -> str:
-    """A text's overlap, and that it is no question where that is so, which drops it too."""
+    """A text's overlap, with a note if it is no question, which also drops it."""
     overlap = readable(each.overlap, 2)
     return overlap if each.is_question else page.label("card_no_question", overlap=overlap)
 

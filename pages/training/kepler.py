@@ -242,8 +242,8 @@ def comparison(page: Lesson) -> pd.DataFrame:
 
 
 def _question(page: Lesson) -> Question:
-    """What brings the ellipse closer to the true places: twice as many measurements, or half the noise. Without noise:
-    which structure predicts the held-out measurements best.
+    """Ask what brings the ellipse closer to the true places: twice as many measurements, or half the noise. Without
+    noise: which structure predicts the held-out data best.
     """
     if not read("noise"):
         errors = {structure: fit_of(structure, "lm").test[-1] for structure in kepler.STRUCTURES}

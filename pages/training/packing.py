@@ -24,7 +24,7 @@ _picture = token_view("packing_rows", __file__)
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """Which share of the places stays empty if each document begins a row of its own."""
+    """Ask for the empty share if each document begins a row of its own."""
     documents, is_own, _ = documents_of(page, run)
     n = read("row_length")
 

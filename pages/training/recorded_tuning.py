@@ -13,7 +13,7 @@ from core.training.teaching_text import DATA
 FILE = DATA / "tuning_runs.json"
 MODEL, LEARNED = "stories-small", ("all", 0, 0)       # the model, and what tuning_parts.tuner_settings() returns
 BETA, DICE = 0.1, 0
-FEW = {"feeling": (10, 50)}      # numbers of pairs, fewer than the lesson's, with which a kind was recorded too
+FEW = {"feeling": (10, 50)}      # also recorded with these numbers of pairs, fewer than the lesson's
 
 
 @dataclass(frozen=True, eq=False)

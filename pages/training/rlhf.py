@@ -118,7 +118,7 @@ def _learning(seed: int, policy: str) -> Callable[[], Iterator[str]]:
 
 
 def shown() -> tuple[Outcome, bool]:
-    """What is shown, and whether it is the recorded run: the reader's own as soon as it has begun."""
+    """The shown run, and whether it is the recorded one: the reader's own as soon as it has begun."""
     own = feedback_of(read("seed"))
     return (rlhf.recorded(), True) if own is None else (own.outcome(), False)
 

@@ -80,7 +80,7 @@ SETTINGS = Settings("training", {
     "row_length": Setting(16, low=4, high=32),    # tokens of a packed row
     "row_place": Setting(0, low=0),               # the picked place, counted through the rows
     "part": Setting("schedules", options=("schedules", "descent")),
-    # whose schedule is drawn: the reader's own, or a name of core.learning.schedules.table
+    # the schedule drawn: the reader's own, or a name of core.learning.schedules.table
     "like": Setting("own"),
     "schedule": Setting("constant", options=schedules.KINDS),
     "warmup": Setting(5, low=0, high=50),         # % of the run

@@ -54,7 +54,7 @@ def head_of(loaded: LoadedModel) -> Head:
 
 
 def _others(page: Lesson, task: str) -> list[str]:
-    """What stands beside the reader's sentence in a task."""
+    """The texts beside the reader's sentence."""
     return [] if task == "classification" else page.label(f"others_{task}").split("|")
 
 

@@ -17,7 +17,7 @@ LIMITS = (1 - STILL, 1 + STILL, 1.5)      # of the loss after over that before, 
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """What the recorded fine-tuning has made of the loss on the model's own stories."""
+    """Ask how the recorded fine-tuning changed the loss on the model's stories."""
     kept = fine_tuning.recorded(page, base_of(run), tuner_settings()) if read("stage") == "tuned" else None
     if kept is None:
         return None

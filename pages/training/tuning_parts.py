@@ -1,5 +1,5 @@
-"""What the three stages of tuning share: the model to tune, the tuners of a session, the controls, and the picture of
-one prompt before and after.
+"""Parts of the three stages of tuning: the model to tune, the tuners of a session, the controls, and the picture of one
+prompt before and after.
 """
 import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -107,7 +107,7 @@ class Stage:
 
     @property
     def replayed(self) -> Example | None:
-        """The picked example after the recorded run; None where that is not shown or the reader's prompt is given."""
+        """The picked example after the recorded run; None if that is not shown or the reader's prompt is given."""
         is_shown = self.replay is not None and read("asked") == "pair"
         return self.replay.examples[read("example") % self.n_held_out] if is_shown else None
 
