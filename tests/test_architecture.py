@@ -119,7 +119,7 @@ def circles(graph: dict[str, set[str]]) -> list[set[str]]:
 
 
 def test_modules_import_in_no_circle():
-    """Imports for types are counted too. A package that is named beside one of its modules is not."""
+    """Imports for types count as well. A package that is named beside one of its modules does not."""
     names = {module_name(f) for f in FILES}
     graph = {module_name(f): {there for there in imports(f) & names
                               if not any(other.startswith(f"{there}.") for other in imports(f) & names)}
@@ -223,7 +223,7 @@ def test_no_figure_draws_a_point_where_it_is_not():
 
 
 def test_no_line_of_a_style_is_longer_than_120_characters():
-    """Of the other languages the linters hold it."""
+    """The linters hold the other languages to it."""
     styles = (path for folder in ("core", "pages") for path in (ROOT / folder).rglob("*.css"))
     long = [f"{path.relative_to(ROOT)}:{number}" for path in styles
             for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1) if len(line) > 120]

@@ -1,6 +1,4 @@
-"""What a control is compared with: the pictures that a page was sent, in the containers around them and
-without all else.
-"""
+"""The pictures that a page was sent, to compare a control with, in the containers around them and without all else."""
 from __future__ import annotations
 
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg

@@ -30,7 +30,7 @@ def paths_in(document: str) -> set[str]:
 
 
 def modules_in(document: str) -> set[str]:
-    """What is started by `python -m` or `torchrun -m`, and the commands of README's table under that heading."""
+    """Modules started by `python -m` or `torchrun -m`, and the commands of README's table under that heading."""
     started = re.findall(r"(?:python|torchrun [\w -]+?) -m ([\w.]+)", document)
     return {*started, *re.findall(r"^\| `(tests\.[\w.]+)", document, re.MULTILINE)} - {"venv", "pytest"}
 

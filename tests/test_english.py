@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-ROOMS = ["app.py", "core", "pages"]
+ROOMS = ["app.py", "core", "pages", "tests"]
 OPENING = re.compile(r"(What|Who|Whom|Whose|Which|Where|Of|That)\b")        # of a docstring
 RELATIVE = re.compile(r"#\s*(of which|of whose|of whom|whose|whom)\b")      # at the beginning of a comment
 HABITS = {

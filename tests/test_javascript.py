@@ -41,7 +41,7 @@ def configs(rng: np.random.Generator, n: int) -> list[SamplingConfig]:
 
 
 def cut(logits: np.ndarray, config: SamplingConfig) -> dict:
-    """What truncation.js must find for these logits."""
+    """The result of truncation.js for these logits."""
     found = truncate(logits, config)
     rows = found.probs, found.cumulative, found.renormalised, found.interval_ends
     return {"config": vars(config), "ids": found.token_ids.tolist(), "rules": found.cut_by.tolist(),

@@ -36,7 +36,7 @@ def test_all_that_the_app_imports_is_named():
 
 
 def needs(name: str, extra: str = "") -> set[str]:
-    """What a package asks for on Linux, with an extra of its own where one is named."""
+    """A package's needs on Linux, with an extra of its own if one is named."""
     asked = map(Requirement, metadata.requires(name) or ())
     there = {"extra": extra, "sys_platform": "linux", "platform_system": "Linux", "python_version": "3.11"}
     names = {one.name.lower().replace("_", "-") for one in asked if one.marker is None or one.marker.evaluate(there)}

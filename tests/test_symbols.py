@@ -12,7 +12,7 @@ SIGNS = {"alpha": "α", "beta": "β", "gamma": "γ", "theta": "θ", "lambda": "�
          "varphi": "φ", "tau": "τ", "cdot": "·", r"mathcal\{\{?L\}?\}": "ℒ"}
 
 # symbol -> a word that names the meaning -> how it looks where it is used; the first that fits a use counts. The word
-# stands in the glossary's list of letters, and in the sentence of a page on which the symbol has another meaning too.
+# stands in the glossary's list of letters, and in the sentence of a page on which the symbol also has another meaning.
 MEANINGS = {
     "α": {"DeepNorm": r"α x \+ |number α above|^α = \{(alpha)?\}$|α (=|is) \(2L\)|α [XOC]|α times|by α before|^α $",
           "exponent": r"\{α\}|α_N|exponent α",
@@ -83,7 +83,7 @@ def normal(line: str) -> str:
 
 
 def meanings(symbol: str, line: str) -> Iterator[str]:
-    """What the symbol means where a line uses it, use by use; an empty string for a use that the table has not."""
+    """Yield the symbol's meaning at each use in a line; an empty string for a use that the table has not."""
     spans = [(found.span(), word) for word, looks in MEANINGS[symbol].items() for found in re.finditer(looks, line)
              if symbol in found[0] or symbol == "T"]
     raised = "|ᵀ" if symbol == "T" else ""

@@ -47,7 +47,7 @@ class Case:
 
 EMPTY = Case("empty app", "", "[data-testid=stSlider] input", "[data-testid=stMarkdown]", canvas=False)
 WINDOW = {"width": 1280, "height": 900}
-# The training beside which others are answered: from a seed of which no run is recorded, so that what the page tells of
+# The training beside which others are answered: from a seed without a recorded run, so that what the page tells of
 # steps is of this one.
 TRAINED = "training?training_view=live&training_task=grammar&training_seed=5"
 STEPS = re.compile(r"After step [1-9].* ([\d.]+) steps a second")
@@ -204,8 +204,8 @@ def _of_a_prompt(name: str, presses: list[Press], reference: list[Press], traced
 
 
 def new_prompts(tokenizer: Tokenizer, n_tokens: int, count: int, seed: int) -> Iterator[str]:
-    """So many texts that are each read as n_tokens tokens, the one before the text included; all differ, those of
-    another seed too.
+    """Yield `count` texts, each read as n_tokens tokens with the one before the text; all differ, even from another
+    seed's.
     """
     dice = random.Random(seed)
     while count:
@@ -236,8 +236,7 @@ def training_figures(case: Case, repeats: int) -> list[Figure]:
 
 
 def setting_figures(case: Case, repeats: int) -> list[Figure]:
-    """What two of the server's settings are worth: the app as it is, with a full collection after every rerun, and
-    without uvloop.
+    """The gain of two server settings: the app as it is, with a full collection after every rerun, and without uvloop.
     """
     no_uvloop = {"PYTHONPATH": str(HERE / "apps" / "without_uvloop")}
     with (serve() as tuned, serve(ROOT / "app.py", "--runner.postScriptGC", "true") as collecting,

@@ -2,7 +2,7 @@
 of them alone in a process.
 
 Each loads the same folder. `run(ids)` makes what the program keeps of one pass over (N,) token ids, `logits` (N, |V|)
-and `patterns` (L, h, N, N) read it. No other program is imported with one: their memory is measured too.
+and `patterns` (L, h, N, N) read it. No other program is imported with one: the memory is also measured.
 """
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class Compared(ABC):
     """One program with the model in it."""
 
     name: str
-    packages: tuple[str, ...]   # whose imports are no part of the loading
-    distribution: str = ""      # whose version is told
+    packages: tuple[str, ...]   # imported before loading is timed
+    distribution: str = ""      # its version is reported
 
     @abstractmethod
     def __init__(self, folder: Path) -> None:
@@ -102,7 +102,7 @@ class Ours(Compared):
         return torch.stack([block.pattern for block in kept.blocks])
 
     def picture(self, ids: Tensor) -> bytes:
-        """What Python sends for the picture of all heads."""
+        """Python's bytes for the picture of all heads."""
         from core.components import heads_wall
         trace = self.run(ids)
         words = dict.fromkeys(("title", "scale", "masked", "waiting"), " ")

@@ -73,8 +73,8 @@ def latency(place: str) -> str:
 
 @dataclass
 class Recorded:
-    """What a page has been sent: the containers on it, and its charts and components in order, the cached ones looked
-    up. By their places.
+    """A page's messages: the containers on it, and its charts and components in order, the cached ones looked up. By
+    their places.
     """
 
     known: dict[str, ForwardMsg] = field(default_factory=dict)
@@ -120,7 +120,7 @@ class Recorded:
 
 
 def press(page: Page, key: str, kind: str) -> Press | None:
-    """One press of the control on what is not picked, and the pictures' first and last change; None where none changes.
+    """One press of the control on what is not picked, and the pictures' first and last change; None if none does.
     """
     page.evaluate("() => window.__latency.arm('body', false)")
     if kind == "stCheckbox":

@@ -1,5 +1,5 @@
-"""What each view takes of the processor until it is whole, with a random GPT-2 of the small size, against one pass of
-the same model.
+"""Processor time of each view until it is whole, with a random GPT-2 of the small size, against one pass of the same
+model.
 
 Nothing of a figure waits: it is the time of the server's processor, all its threads together, while one reader without
 a browser opens the view and lets it grow to its end.

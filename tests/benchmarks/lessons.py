@@ -1,4 +1,4 @@
-"""What the benchmarks press and look at: the slider of each lesson, the pages that follow a prompt, every view."""
+"""Controls and pages of the benchmarks: the slider of each lesson, the pages that follow a prompt, every view."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence

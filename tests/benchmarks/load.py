@@ -121,7 +121,7 @@ async def class_at_work(url: str, n_readers: int, seconds: float, seed: int = 0)
 
 @contextlib.contextmanager
 def served(n_replicas: int) -> Iterator[tuple[str, list[int]]]:
-    """The address of the app and its processes: one, or so many behind nginx."""
+    """The address of the app and its processes: one, or several behind nginx."""
     if n_replicas == 1:
         with serve() as server:
             yield server.url, [server.process.pid]
@@ -183,7 +183,7 @@ def answer_figures(answers: list[Answer], alone: list[Answer], n_readers: int) -
 
 def unfinished_figures(answers: list[Answer]) -> list[Figure]:
     """How many answers failed, and how many pictures were not whole when their readers waited no longer; with the
-    commonest of each. RuntimeError where none was answered.
+    commonest of each. RuntimeError if none was answered.
     """
     if all(answer.error for answer in answers):
         raise RuntimeError(f"No answer came: {', '.join({answer.error for answer in answers})}")
@@ -234,7 +234,7 @@ async def visits(url: str, numbers: Sequence[int], at_once: int = 4) -> list[Ans
 
 
 def visit_figures(sizes: Sizes) -> list[Figure]:
-    """What readers who came and went leave behind in the server, after a quarter as many others have filled the caches
+    """The memory that past readers leave behind in the server, after a quarter as many others have filled the caches
     with what they all ask for.
     """
     quarter = sizes.count // 4

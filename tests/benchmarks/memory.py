@@ -1,4 +1,4 @@
-"""What a session and a model cost in memory, and what a cold start costs in time."""
+"""The memory of a session and of a model, and the time of a cold start."""
 from __future__ import annotations
 
 import tempfile

@@ -20,7 +20,7 @@ AFTER = 65                      # seconds after which a class that is over has l
 
 
 def phone_figures(sizes: Sizes) -> list[Figure]:
-    """What the phones wait for and what they cost.
+    """The phones' waits and costs.
 
     The reference of a vote is a request for the phone's page, which the server answers from memory.
     """

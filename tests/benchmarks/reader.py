@@ -62,7 +62,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of one action. answered: milliseconds from sending to the end of the script's run, which may show a
+    """The outcome of an action. answered: milliseconds from sending to the end of the script's run, which may show a
     part and say how far it is; milliseconds: to the end of the last of those that follow by themselves while a picture
     grows. Bytes of both directions. error: what went wrong, "" if nothing did. growing: the page and what it said of a
     picture that was answered but not whole when the wait for it ended, "" of a whole one.
@@ -136,11 +136,11 @@ class Reader:
                 self._values.pop(state.id, None)
 
     def find(self, wanted: Callable[[Shown], bool]) -> list[Shown]:
-        """What stands on the page and is wanted, from top to bottom."""
+        """The wanted parts of the page, from top to bottom."""
         return [self.shown[path] for path in sorted(self.shown) if wanted(self.shown[path])]
 
     def value(self, shown: Shown) -> WidgetState | None:
-        """What this reader has given a widget; None where it stands as it was drawn."""
+        """The value that this reader gave a widget; None if it is as it was drawn."""
         return self._values.get(shown.widget.id)
 
     def has_picture(self, key: str) -> bool:

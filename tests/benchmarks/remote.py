@@ -56,7 +56,7 @@ def running(*options: str) -> Iterator[str]:
 
 
 def about(address: str) -> dict | None:
-    """What a replica says of itself; None where none answers."""
+    """A replica's word on itself; None if none answers."""
     with (contextlib.suppress(OSError, ValueError, http.client.HTTPException),
           urllib.request.urlopen(address, timeout=5) as answer):
         return json.load(answer)

@@ -10,7 +10,7 @@ TINY = dict(vocab_size=1000, n_embd=48, n_layer=2, n_head=2, n_positions=1024)
 
 @dataclass(frozen=True)
 class Sizes:
-    """Of which each group takes what it needs.
+    """Sizes; each group takes those it needs.
 
     cases    of sliders and prompt: how many controls of each kind; of controls and large: how many in all; of load: how
              many pages are opened before it. None: all

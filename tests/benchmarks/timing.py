@@ -65,7 +65,7 @@ def resident_megabytes(pid: int | str, peak: bool = False) -> float:
 
 
 def processor_seconds(pid: int) -> float:
-    """What a process has taken of the processor so far, all its threads together, from /proc (Linux)."""
+    """A process's seconds on the processor so far, all its threads together, from /proc (Linux)."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

@@ -93,7 +93,7 @@ UNREAD = """() => [...document.querySelectorAll("[data-testid=stVegaLiteChart], 
 
 
 def violations(page: Page, impacts: tuple[str, ...] = IMPACTS, axe: Path = AXE) -> list[str]:
-    """What axe-core finds on the page as it stands, in open shadow roots too: one line for each element and rule."""
+    """Run axe-core on the page as it stands, also in open shadow roots: one line for each element and rule."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(axe.read_text(encoding="utf-8"))
     # what is being computed anew Streamlit draws faintly
@@ -109,7 +109,7 @@ def unreachable(page: Page) -> list[str]:
 
 
 def found_on(page: Page, impacts: tuple[str, ...], axe: Path) -> list[str]:
-    """What is wrong on the page as it stands: axe's findings, and pictures without keys."""
+    """Faults of the page as it stands: axe's findings, and pictures without keys."""
     return [*violations(page, impacts, axe), *(f"keyboard {picture}" for picture in unreachable(page))]
 
 

@@ -1,4 +1,4 @@
-"""What differs between two photographs of a view, and the report of all that differ."""
+"""The difference of two photographs of a view, and the report of all that differ."""
 from __future__ import annotations
 
 import html

@@ -39,7 +39,7 @@ FIND = """(selector, text) => {
 
 
 def program() -> str | None:
-    """The path of Firefox; None where there is none."""
+    """The path of Firefox; None if there is none."""
     return next(filter(None, map(shutil.which, ("firefox-esr", "firefox"))), None)
 
 
@@ -112,7 +112,7 @@ class Firefox:
                       *({"type": "keyUp", "value": one} for one in (last, *reversed(held))))
 
     def text(self, selector: str) -> str:
-        """The text of the first visible element that fits, in shadow roots too."""
+        """The text of the first visible match, in any shadow root."""
         return self._call("(node) => node.textContent", self.find(selector)["element"])["value"]
 
     def _act(self, kind: str, *actions: dict) -> None:

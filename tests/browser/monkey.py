@@ -187,7 +187,7 @@ DEEDS = ((Monkey._click, 10), (Monkey._click_anywhere, 5), (Monkey._drag, 4), (M
 
 
 def let_loose(browser: Browser, url: str, seconds: float, seed: int) -> Monkey:
-    """What became of one that was let loose on the app for that long."""
+    """Let a monkey loose on the app for that long."""
     # as a reader who presses has them
     context = browser.new_context(bypass_csp=True, viewport={"width": SIZES[0][0], "height": SIZES[0][1]},
                                   accept_downloads=True, permissions=["clipboard-read", "clipboard-write"])

@@ -123,7 +123,7 @@ class Side:
     page: Page
 
     def photograph(self) -> Photograph:
-        """What stands on its page; RuntimeError if that does not come to rest or shows an error."""
+        """Photograph its page; RuntimeError if that does not come to rest or shows an error."""
         try:
             return photograph(self.page)
         except (RuntimeError, Error) as error:
@@ -146,7 +146,7 @@ def photographs(sides: list[Side], address: str) -> list[Photograph]:
 
 
 def told(title: str, taken: dict[str, Photograph]) -> Iterator[tuple[str, dict[str, Photograph]]]:
-    """What is said of a view and the pictures that are kept: nothing if its two photographs are the same."""
+    """The report on a view and the pictures to keep: nothing if its two photographs are the same."""
     if len(taken) == 1:
         yield title, taken
     elif found := difference(**taken):

@@ -1,4 +1,4 @@
-"""What a page shows, read back from a real browser: every canvas and drawing, inside components too."""
+"""A page's pictures, read back from a real browser: every canvas and drawing, also in components."""
 from __future__ import annotations
 
 import re
@@ -140,19 +140,19 @@ def unpainted(page: Page, place: str) -> int:
 
 
 def small_type(page: Page, least: float) -> list[str]:
-    """What is written smaller than so many pixels, with its size; formulas left out, whose indices are. Before the page
-    is opened, WATCH_TYPE must be among its scripts.
+    """Text smaller than `least` pixels, with its size; not in formulas, whose indices are small. Before the page is
+    opened, WATCH_TYPE must be among its scripts.
     """
     return page.evaluate(SMALL, least)
 
 
 def cut_off(page: Page) -> list[str]:
-    """What reaches beyond the right edge of the window without standing in something that scrolls."""
+    """Elements that reach beyond the right edge of the window, outside anything that scrolls."""
     return page.evaluate(CUT_OFF)
 
 
 def clipped_below(page: Page) -> list[str]:
-    """What is said below the picture and reaches below the part of it that the browser paints."""
+    """Elements said below the picture that reach below the part the browser paints."""
     return page.evaluate(BELOW)
 
 
@@ -187,7 +187,7 @@ def comes(page: Page, condition: Callable[[], bool], milliseconds: int = 60_000)
 
 
 def starting(text: str) -> re.Pattern[str]:
-    """What playwright's expectations take for a text that begins so."""
+    """A pattern for playwright: text that begins like this."""
     return re.compile(f"^{re.escape(text)}")
 
 

@@ -1,4 +1,4 @@
-"""What a picture says under the pointer or the arrow keys, held against the tensor whose entry the reading names."""
+"""A picture's words under the pointer or the arrow keys, held against the tensor whose entry they name."""
 from __future__ import annotations
 
 import math
@@ -49,7 +49,7 @@ READ = """async (picture, {shows, part: [from, to], points, keys: [columns, rows
 
 @dataclass(frozen=True)
 class Reading:
-    """What a picture says of one entry of a tensor.
+    """A picture's words for an entry of a tensor.
 
     says: a regular expression with the groups of `axes`, which name the entry by numbers or tokens, and `value`.
     whole: whether the pointer comes to every index of every axis.
@@ -63,7 +63,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Picture:
-    """Where a picture is, and all that is read there."""
+    """A picture's place, and all its readings."""
 
     address: str
     over: str                               # CSS of what the pointer goes over
@@ -76,7 +76,7 @@ class Picture:
     late: bool = False                      # whether it shows a reading in the frame after the pointer came
 
     def read(self, page: Page) -> list[str]:
-        """What it says, each reading once, its texts in lines of their own."""
+        """Its readings, each once, its texts in lines of their own."""
         place = page.locator(self.over).first
         place.wait_for()
         chosen = {name: getattr(self, name) for name in ("shows", "part", "points", "keys", "late")}
@@ -90,8 +90,8 @@ def label(lesson: str, key: str, /, **words: str) -> str:
 
 
 def faults(picture: Picture, page: Page, shown: Shown) -> list[str]:
-    """What a picture on a page that stands says and should not: readings that nobody knows, or that are not the
-    tensor's entry; and what the pointer should come to and does not.
+    """Faults of a picture on a page that stands: readings that nobody knows, or that are not the tensor's entry; and
+    indices that the pointer should reach and does not.
     """
     said = picture.read(page)
     known = "|".join(re.sub(r"\?P<\w+>", "", reading.says.removeprefix("(?s)")) for reading in picture.readings)
@@ -105,7 +105,7 @@ def faults(picture: Picture, page: Page, shown: Shown) -> list[str]:
 
 
 def checked(reading: Reading, said: list[str], shown: Shown) -> tuple[list[str], list[tuple[set[int], int]]]:
-    """Which readings say something else than the tensor, and for each axis the indices that were read and its size."""
+    """The readings that differ from the tensor, and for each axis the indices that were read and its size."""
     values, found, wrong = reading.tensor(shown), [], []
     finite = values[values.isfinite()]
     # of float32, where the terms of an entry may cancel: entries of both signs

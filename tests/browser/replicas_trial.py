@@ -81,7 +81,7 @@ def came_back(readers: list[Reader], began: float) -> list[float]:
 
 
 def trial(here: Replicas, browser: Browser, n_readers: int, seconds: float, seed: int) -> None:
-    """The whole of it; prints what it found. AssertionError where a reader lost something."""
+    """The whole of it; prints what it found. AssertionError if a reader lost something."""
     dice = random.Random(seed)
     readers = [opened(browser, here.url, LESSONS[i % len(LESSONS)]) for i in range(n_readers)]
     spread = collections.Counter(reader.replica for reader in readers)

@@ -126,7 +126,7 @@ class Server:
     log: IO[str] = field(repr=False)
 
     def said(self) -> str:
-        """What the server has written so far."""
+        """The server's output so far."""
         return os.pread(self.log.fileno(), 2 ** 24, 0).decode(errors="replace")
 
 

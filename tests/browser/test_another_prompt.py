@@ -1,5 +1,5 @@
-"""What names the tokens of a prompt names those of the next one, in a real Chromium: a browser keeps the name of what
-was picked in a list, and sends it with whatever the reader does next.
+"""Names of a prompt's tokens follow the next prompt, in a real Chromium: a browser keeps the name of what was picked in
+a list, and sends it with whatever the reader does next.
 """
 from __future__ import annotations
 

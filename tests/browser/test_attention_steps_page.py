@@ -31,7 +31,7 @@ def stands_at(page, count: str) -> None:
 
 
 def largest_weight(position: int) -> float:
-    """Of the first head for the query at a position of PROMPT, from a pass of its own."""
+    """The first head's largest weight for a query of PROMPT, from a pass of its own."""
     model, tokenizer = checkpoints.load_bundled("stories")
     ids = torch.tensor(tokenizer.prompt(unquote(PROMPT.partition("=")[2]), 256).token_ids)
     with torch.no_grad():

@@ -139,7 +139,7 @@ def test_a_class_votes_changes_its_mind_and_sees_itself_beside_the_model(open_pa
 
 
 def stands_beside(teacher: Page, stage: str) -> None:
-    """What the class has answered covers nothing of the picture, and stays while the hand is on it."""
+    """The class's answers cover nothing of the picture, and stay while the hand is on it."""
     teacher.locator(f"{STRIP} .panel").hover()
     teacher.wait_for_function("""([stage, panel]) => {
         const all = (root, looks) => [...root.querySelectorAll(looks), ...[...root.querySelectorAll("*")].flatMap(

@@ -1,4 +1,4 @@
-"""What is cut off at a page's edge, on a page that something too wide is put on."""
+"""The search for elements cut off at a page's edge, on a page with one too wide."""
 from __future__ import annotations
 
 import pytest

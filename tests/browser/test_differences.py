@@ -1,4 +1,4 @@
-"""What differs between two photographs, on some pixels."""
+"""The difference of two photographs, on some pixels."""
 from __future__ import annotations
 
 import numpy as np

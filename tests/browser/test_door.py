@@ -127,7 +127,7 @@ def stream(server: Server) -> str:
 
 
 async def clear_caches(server: Server) -> None:
-    """What Streamlit's hidden menu sends, and then a sign of life, whose answer says that both were heard."""
+    """Send what Streamlit's hidden menu sends, then a sign of life: its answer says that both were heard."""
     async with connect(stream(server), subprotocols=["streamlit", "none"]) as socket:
         for message in (BackMsg(clear_cache=True), BackMsg(app_heartbeat=True)):
             await socket.send(message.SerializeToString())

@@ -1,6 +1,4 @@
-"""What Python says back of an earlier setting, late, does not undo what the hand has set since; what it says
-by itself does.
-"""
+"""Late echoes of an earlier setting from Python do not undo what the hand has set since; Python's own words do."""
 from __future__ import annotations
 
 import re
@@ -69,7 +67,7 @@ BUSY = """() => { const waiting = [], when = window.requestIdleCallback;
 
 
 def kind_of(message: bytes) -> str | None:
-    """Which type of Streamlit's messages a server has sent."""
+    """The type of a message of Streamlit's server."""
     return ForwardMsg.FromString(message).WhichOneof("type")
 
 

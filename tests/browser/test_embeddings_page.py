@@ -43,8 +43,8 @@ def test_hover_reads_an_entry_of_E(open_page):
 
 
 def picked_by_keys(page: Page, place: str, *keys: str) -> list[str]:
-    """What the chart in `place`, a CSS selector, says after each of the keys; Enter then picks, and the focus
-    stays where it was.
+    """The words of the chart in `place`, a CSS selector, after each key; Enter then picks, and the focus stays where it
+    was.
     """
     chart, before, said = page.locator(f"{place} .chart-keys"), page.url, []
     chart.focus()

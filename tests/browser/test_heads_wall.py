@@ -24,7 +24,7 @@ from tests.helpers.messages import value_of
 
 WORDS = prose.load("heads")
 LONG = "The dog ran to the park and saw a bird. " * 12          # more tokens than travel whole
-# Clicks heads of the wall, with so many milliseconds from one to the next.
+# Clicks heads of the wall, with the given milliseconds from one to the next.
 SWITCH = """async ([heads, milliseconds]) => {
   const [wall] = [...document.querySelectorAll("*")].map((e) => e.shadowRoot?.querySelector(".wall")).filter(Boolean);
   for (const head of heads) {
@@ -155,7 +155,7 @@ def tiles_are_painted_on_the_scale_and_the_masked_part_is_empty_with_a_hatch(pag
 
 
 def a_click_opens_a_head_and_the_address_says_so(page: Page) -> None:
-    """That an address which says so opens the head, the next test holds."""
+    """The next test holds that this address opens the head."""
     run = run_on()
     page.locator(".wall button.head").nth(2 * run.model.config.n_heads + 3).click()
     settle(page)

@@ -239,7 +239,7 @@ def test_a_part_opens_its_lesson_with_the_same_prompt_and_the_walk_ends_there(op
     # where a light runs
     expect(page.locator(".map .caption")).to_contain_text("attention")
     page.locator(".labels .label.block").nth(2).click()
-    page.locator(".map .play").wait_for(state="detached")      # the wall of heads has a map, too
+    page.locator(".map .play").wait_for(state="detached")      # the wall of heads also has a map
     page.evaluate(TWO_FRAMES)                                   # the walk's next frame was asked for before
     page.wait_for_url("**/heads**")
     settle(page)

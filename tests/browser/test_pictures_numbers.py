@@ -42,7 +42,7 @@ def of_head(tensor: Callable[[BlockTrace], Tensor]) -> Callable[[Shown], Tensor]
 
 
 def visible(name: str) -> Callable[[BlockTrace], Tensor]:
-    """The block's tensor (h, N, N) of that name, NaN where the mask hides it."""
+    """The block's tensor (h, N, N) of that name, NaN if the mask hides it."""
     return lambda block: getattr(block, name).masked_fill(~block.allowed, math.nan)
 
 
@@ -72,7 +72,7 @@ BLOCKS = [label("residual_stream", "block", block=block) for block in "012"]
 DEPTHS = [label("residual_stream", "entering"),
           *(label("residual_stream", "after_blocks", n=n, all="3") for n in "123")]
 
-# The map of the overview, which the arrow keys read whole and the pointer reads too.
+# The map of the overview: the arrow keys read it whole; the pointer also reads it.
 MAP = (
     *(Reading(label("overview", "tip_vector", name=name) + VALUE, tensor, ("position", "dimension"), whole=False)
       for name, tensor in (("E", lambda shown: shown.trace.embedding), ("P", lambda shown: shown.trace.position),
@@ -192,7 +192,7 @@ PICTURES = {
         besides=label("positions", "learned_reading"),      # when the mouse itself is left behind by the scrolling
         readings=(Reading(label("positions", "learned_tip"), lambda shown: shown.model.P, ("i", "dimension")),)),
 }
-# These have at most 9 × 9 entries, and of so many points some are in each.
+# These have at most 9 × 9 entries, and each holds some of the 250 points.
 PICTURES |= {name: replace(PICTURES[name], points=250) for name in (
     "weights of a head", "scores of a head", "lengths", "what attention adds", "what feed-forward adds", "cosines",
     "lens", "neurons", "queries")}

@@ -50,7 +50,7 @@ def picture(address: str, canvas: str, shows: str, *readings: Reading, **others)
 
 
 def entries(key: str, group: str, tensor: Tensor, *axes: str) -> Reading:
-    """What a picture says of some entries of a matrix: the label's `group` is the entry."""
+    """A picture's words for some entries of a matrix: the label's `group` is the entry."""
     return Reading(label("positions", key).replace(f"<{group}>", "<value>"), lambda _: tensor, axes, whole=False)
 
 
@@ -61,7 +61,7 @@ def relative_table() -> Tensor:
 
 
 def alibi(of_weights: bool) -> Tensor:
-    """(N, N) biases of the head, or the attention that they make alone; NaN where the mask hides it."""
+    """(N, N) biases of the head, or the attention that they make alone; NaN if the mask hides it."""
     bias = positional.alibi_bias(N, N, HEADS)[HEAD].double()
     hidden = torch.ones(N, N, dtype=torch.bool).triu(1)
     return (torch.softmax(bias.masked_fill(hidden, -torch.inf), -1) if of_weights else bias).masked_fill(
@@ -127,7 +127,7 @@ def settings_in(page: Page) -> dict[str, str]:
 
 
 def value_of(page: Page, name: str) -> Locator:
-    """What a range shows beside its name."""
+    """The value that a range shows."""
     return page.locator(f".range.{name} .value")
 
 

@@ -49,7 +49,7 @@ def test_a_server_that_was_killed_and_started_again_shows_its_readers_what_they_
 
 @needs_nginx
 def test_readers_of_a_replica_that_was_killed_go_on_at_another(browser: Browser):
-    # the name by which nginx is called has to reach the replicas on every way, the websocket's too
+    # the name by which nginx is called has to reach the replicas on every way, even the websocket's
     with running(2, base="/class", environment={"STREAMLIT_SERVER_ALLOWED_HOSTS": "127.0.0.1"}) as here:
         trial(here, browser, 2, 0, 0)
         assert_nothing_is_kept_of_a_prompt(here)

@@ -38,7 +38,7 @@ def panel_of(page):
 
 
 def shown(page: Page) -> dict:
-    """What the panel says: the settings by name, the tokens in its list and in its table, the headline, the draw."""
+    """The panel's state: the settings by name, the tokens in its list and in its table, the headline, the draw."""
     panel = page.locator(".sampling-panel")
     *rules, mass, xi = panel.locator(".controls output.value").all_text_contents()
     return {"settings": dict(zip(RULES, rules, strict=True)) | {"xi": xi}, "mass": mass,
@@ -73,7 +73,7 @@ def test_the_panel_shows_what_python_computes_of_the_same_logits(open_page):
 
 
 def grip_of_p(page: Page, box: dict) -> tuple[float, float]:
-    """Where the hand takes hold of the line of p, right of the curve: the cursor says so."""
+    """The point where the hand grasps the line of p, right of the curve: the cursor tells."""
     x, canvas = box["x"] + box["width"] - 70, page.locator(".sampling-panel .figure canvas")
     for y in range(20, 300, 3):
         page.mouse.move(x, box["y"] + y)
@@ -158,7 +158,7 @@ def test_a_copied_link_shows_the_same_panel(open_page):
     page = open_page(f"next_token?{WHOLE}")
     panel_of(page)
     page.get_by_role("button", name="Typical", exact=True).click()
-    page.get_by_label("Seed", exact=True).fill("7")      # shows the draws too
+    page.get_by_label("Seed", exact=True).fill("7")      # also shows the draws
     page.get_by_role("button", name="Keep as A").click()
     page.wait_for_url("**_s7_draws_all_A~t0.9")
     first, copied = shown(page), open_page(page.url.split("/")[-1])

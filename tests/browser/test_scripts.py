@@ -57,7 +57,7 @@ def test_a_component_is_drawn_once_for_what_came_while_its_module_was_on_its_way
 
 
 def test_a_module_that_does_not_come_is_asked_for_once_more_at_another_address(page):
-    """Some browsers remember that an address failed; then what the module imports must have another one, too."""
+    """Some browsers remember that an address failed; so the modules it imports also need another one."""
     asked = []
 
     def answer(route) -> None:

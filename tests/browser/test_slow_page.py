@@ -19,7 +19,7 @@ FIELDS = re.compile(r"/static/js/(Selectbox|Slider)\.[^/]*\.js$")
 
 
 def opened(browser: Browser, url: str, late: bool = False) -> list[str]:
-    """What the controls show.
+    """The controls' values.
 
     A `late` page gets its fields only when the run for its opening has ended and the one that it asks for itself as
     soon as a first picture stands.

@@ -240,7 +240,7 @@ def test_a_first_visit_of_the_home_page_is_the_tours_first_step_and_who_leaves_i
         is_told(page)
         page.locator(".tour .dot").nth(4).click()
         at_step(page, 5)
-        page.reload()                                   # the step is known, and so is what was said in another
+        page.reload()                                   # the step and the words of another are known
         at_step(page, 5)
         page.locator(".tour .dot").first.click()
         at_step(page, 1)

@@ -49,7 +49,7 @@ def test_a_key_moves_a_slider_and_what_is_published_goes_with_the_model(open_pag
     page.locator(".range.tokens input").focus()
     page.keyboard.press("End")
     expect(page.locator(".instrument .title")).to_contain_text("10 T parameters and 100 T tokens")
-    for name in ("V100", "H100"):           # whose line leaves the chart close to another's
+    for name in ("V100", "H100"):           # its line leaves the chart close to another's
         page.get_by_role("radio", name=name, exact=True).click()
         for chart in ("hours", "energy"):
             expect(page.locator(f".chart.{chart} text.strong", has_text=name)).to_have_count(1)

@@ -12,7 +12,7 @@ from tests.browser.serving import rest, settle
 
 @dataclass(frozen=True)
 class View:
-    """Where a view is found and what it shows."""
+    """A view's place and its picture."""
 
     end: str                                    # CSS of the part that ends its picture
     picks: tuple[tuple[str, str], ...] = ()     # further controls: (setting, option)
@@ -183,6 +183,6 @@ def stand(page: Page, view: View) -> None:
 
 
 def end_of(page: Page, view: View) -> float:
-    """Where the view's picture ends, in pixels from the top of the window."""
+    """The end of the view's picture, in pixels from the top of the window."""
     box = page.locator(view.end).first.bounding_box()
     return box["y"] + box["height"]

@@ -115,7 +115,7 @@ def walk(page: Page, origin: str, places: Sequence[Stop], checks: Sequence[Check
 
 
 def faults(page: Page, stop: Stop, checks: Sequence[Check]) -> list[str]:
-    """What each check finds at a stop that the page is at, or goes to, under the check's name."""
+    """Each check's faults at a stop that the page is at, or goes to, under the check's name."""
     found: list[str] = []
     for check in (_arrive, *checks, _leave):
         try:
@@ -190,7 +190,7 @@ def keys(page: Page, _: Stop) -> list[str]:
 
 
 def whole(page: Page, stop: Stop) -> list[str]:
-    """What is cut off on a phone, and once a lesson at further widths."""
+    """Parts cut off on a phone, and once a lesson at further widths."""
     if stop.view is None:
         return []
     found = []
@@ -208,12 +208,12 @@ def whole(page: Page, stop: Stop) -> list[str]:
 
 
 def axe(page: Page, stop: Stop) -> list[str]:
-    """What axe-core finds, once a lesson: `python -m tests.browser.accessibility` looks at every view."""
+    """axe-core's faults, once a lesson: `python -m tests.browser.accessibility` looks at every view."""
     return accessibility.violations(page) if stop.first else []
 
 
 def ideas(page: Page, stop: Stop) -> list[str]:
-    """What an idea says that one sees, and does not see; last, since some press and drag."""
+    """Sights that an idea promises and the page lacks; last, since some press and drag."""
     found = []
     for idea in stop.ideas:
         try:

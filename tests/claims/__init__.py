@@ -1,5 +1,5 @@
-"""What the text says of a bundled model (a number, a head, a token, a ranking), sentence by sentence, each beside the
-computation that holds it. A new model fails here what must be written anew.
+"""The text's claims about a bundled model (a number, a head, a token, a ranking), sentence by sentence, each beside the
+computation that holds it. A new model fails here for each sentence to rewrite.
 """
 from collections import defaultdict
 from collections.abc import Callable

@@ -30,7 +30,7 @@ def experiment(lesson: str, name: str, kind: str = "decoder") -> Experiment:
 
 
 def prompt_of(one: Experiment, model: str = "stories") -> Run:
-    """What an experiment lets its model read; without a prompt of its own that of the opening."""
+    """An experiment's prompt in its model; without a prompt of its own the opening one."""
     return run(one.settings.get("prompt", example_prompts()[0]), one.settings.get("model", model))
 
 
@@ -53,7 +53,7 @@ def probability(there: Run, token: str, position: int = -1) -> float:
 
 
 def heads_of(there: Run, off: tuple[tuple[int, int], ...] = ()) -> HeadStatistics:
-    """What every head looks at, with some of them, (layer, head) each, switched off."""
+    """Statistics of every head, with some heads, (layer, head) each, switched off."""
     return head_statistics(there.trace_with(Intervention(heads=tuple(HeadEdit(*head) for head in off))))
 
 

@@ -1,4 +1,4 @@
-"""What the text of Architectures says of `stories`, `blanks`, `translator` and `restaurants`."""
+"""Claims of Architectures about `stories`, `blanks`, `translator` and `restaurants`."""
 import re
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ def filled(sentence: str) -> blank.Filled:
 
 
 def probabilities(text: str) -> tuple[str, list[float]]:
-    """What the translator makes of a text, and how sure it is of each token."""
+    """The translation of a text, and the probability of each token."""
     model = cache.shared_model("translator", "cpu")
     found = translate.translate(model, tuple(model.tokenizer.encode(text)))
     return found.text, [float(p) for p in found.probabilities]
@@ -90,7 +90,7 @@ def test_an_unknown_value_becomes_a_known_one():
 
 
 def said(row: tables.Row) -> tuple[str, list[float]]:
-    """What the model of rows writes for one, and how sure it is of each token."""
+    """The model of rows' text for one, and the probability of each token."""
     model = cache.shared_model("restaurants", "cpu")
     found = translate.translate(model, tuple(model.tokenizer.encode(tables.in_a_row(row).text)))
     return found.text, [float(p) for p in found.probabilities]

@@ -1,4 +1,4 @@
-"""What the text of Attention says of `stories` and of the three small models that differ in their score."""
+"""Claims of Attention about `stories` and about the three small models that differ in their score."""
 import dataclasses
 
 import numpy as np

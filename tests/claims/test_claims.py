@@ -41,7 +41,7 @@ IDEAS_OF_NO_MODEL = {f"{deck}{number}" for deck, numbers in {
     "D": (1, 3, 4, 6, 7, 8, 9, 11, 12, 17, 20, 21, 33, 34, 35, 36, 41, 42)}.items() for number in numbers}
 LESSONS = sorted(path.stem for path in TEXT.glob("*.md"))
 FILES = sorted(str(path.relative_to(TEXT)) for ending in ("md", "tsv") for path in TEXT.rglob(f"*.{ending}"))
-# a bundled model's name: in marks where it is an English word too
+# a bundled model's name: in marks where it is also an English word
 NAME = re.compile("|".join(rf"\b{name}\b" if "-" in name else rf"[*`]{name}[*`]|\b{name}, (?=\d)|\b{name}: (?=\w+, \d)"
                            for name in sorted(checkpoints.bundled_names(), key=len, reverse=True)))
 

@@ -1,4 +1,4 @@
-"""What the steps of the class show with `stories` and `stories-small`."""
+"""Claims of the class's steps about `stories` and `stories-small`."""
 import math
 
 import torch

@@ -1,4 +1,4 @@
-"""What the text of Embeddings says of the rows of E of `stories`, and of the vectors that they become."""
+"""Claims of Embeddings about the rows of E of `stories`, and about the vectors that they become."""
 from functools import cache as kept
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""What the experiments show that a lesson has for encoders, with `blanks`."""
+"""Claims of the experiments for encoders about `blanks`."""
 import numpy as np
 import torch
 

@@ -1,4 +1,4 @@
-"""What the text of the models' cards says of how they were measured, and of the heads of `stories`."""
+"""Claims of the models' cards about how they were measured, and about the heads of `stories`."""
 import gzip
 import lzma
 import math

@@ -1,4 +1,4 @@
-"""What the text of Generation says of what `stories` and `stories-small` write."""
+"""Claims of Generation about the texts of `stories` and `stories-small`."""
 from core.app.state.dice import Dice
 from core.language.futures import futures
 from core.model.generation import generate

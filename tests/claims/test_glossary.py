@@ -1,4 +1,4 @@
-"""What the glossary says of bundled models, and what the models show where its links lead."""
+"""Claims of the glossary about bundled models, and the models' pictures where its links lead."""
 import csv
 from urllib.parse import parse_qsl
 

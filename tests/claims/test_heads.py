@@ -1,4 +1,4 @@
-"""What the text of Heads says of `stories`."""
+"""Claims of Heads about `stories`."""
 import torch
 
 from core.analysis.stream_and_heads import effect, rollout

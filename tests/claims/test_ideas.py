@@ -1,4 +1,4 @@
-"""What the places of the lectures' ideas (assets/teaching/ideas.tsv) show with the model that they open."""
+"""Claims of the lectures' ideas (assets/teaching/ideas.tsv) about the model that their place opens."""
 import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode

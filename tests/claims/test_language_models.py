@@ -1,4 +1,4 @@
-"""What the text of Language models says of the probabilities of `stories`."""
+"""Claims of Language models about the probabilities of `stories`."""
 from functools import cache as kept
 
 import numpy as np
@@ -30,7 +30,7 @@ def n_right(task: str, shots: int = 0) -> tuple[int, int]:
 
 
 def written(task: str, text: str) -> str:
-    """What the page shows as the model's answer to the reader's own case."""
+    """The page's answer of the model to the reader's own case."""
     return tasks._case(opening(), task, exercises.prompt_of(task, text)).answer
 
 

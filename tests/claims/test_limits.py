@@ -1,4 +1,4 @@
-"""What the text of Limits says of `stories`."""
+"""Claims of Limits about `stories`."""
 import json
 import math
 from functools import cache
@@ -50,7 +50,7 @@ def recited() -> dict[str, tuple[Recitation, Recitation]]:
 
 
 def after(start: int, repeats: int) -> list[tuple[Recitation, Recitation]]:
-    """The passages read so many times and their twins, after a start of so many tokens."""
+    """The passages read `repeats` times and their twins, `start` tokens after others."""
     return [(memory.with_start(one, start), memory.with_start(twin, start)) for one, twin in recited().values()
             if one.passage.repeats == repeats]
 

@@ -1,4 +1,4 @@
-"""What the cards say of their models, beyond the tables that the evaluation fills in."""
+"""Claims of the cards about their models, beyond the tables of the evaluation."""
 import torch
 
 from core.app.compute import cache
@@ -13,7 +13,7 @@ from tests.claims.test_limits import after, answers
 
 
 def share(kind: str, n: int) -> float:
-    """Of n held-out exercises of a kind, those that `stories` writes rightly."""
+    """The share of n held-out exercises of a kind that `stories` gets right."""
     exercises = teaching_text.held_out(kind, n)
     right = [answer.right for answer in teaching_tasks.answers(run("").model, run("").tokenizer, exercises)]
     return sum(right) / len(right)

@@ -1,4 +1,4 @@
-"""What the text of Next token says of the distributions of `stories`."""
+"""Claims of Next token about the distributions of `stories`."""
 import math
 
 from core.app.state.prompts import example_prompts

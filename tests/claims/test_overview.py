@@ -1,4 +1,4 @@
-"""What the text of the overview says of `stories`."""
+"""Claims of the overview about `stories`."""
 from tests.claims import claims
 from tests.claims.passes import experiment, prompt_of, run, says
 

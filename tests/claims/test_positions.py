@@ -1,4 +1,4 @@
-"""What the text of Positions says of the rows that `stories` learned, and of the six `positions-*`."""
+"""Claims of Positions about the rows that `stories` learned, and about the six `positions-*`."""
 import torch
 
 from core.app.compute import cache

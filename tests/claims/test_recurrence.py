@@ -1,4 +1,4 @@
-"""What the text of From recurrence to attention says of a prompt as `stories` reads it."""
+"""Claims of From recurrence to attention about a prompt as `stories` reads it."""
 import math
 
 from pages.recurrence import waiting

@@ -1,5 +1,4 @@
-"""What the text of Residual stream says of `stories`, of `blanks` where it speaks of encoders, and of `translator`.
-"""
+"""Claims of Residual stream about `stories`, about `blanks` in its words on encoders, and about `translator`."""
 import numpy as np
 import torch
 

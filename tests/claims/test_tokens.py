@@ -1,4 +1,4 @@
-"""What the text of Tokens says of the tokenizer of `stories`."""
+"""Claims of Tokens about the tokenizer of `stories`."""
 from collections import Counter
 
 import torch

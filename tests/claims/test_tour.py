@@ -1,4 +1,4 @@
-"""What the tour says, with the prompt that it opens with and with all the examples."""
+"""Claims of the tour, with the prompt that it opens with and with all the examples."""
 import numpy as np
 import torch
 

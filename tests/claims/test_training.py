@@ -1,4 +1,4 @@
-"""What the text of Training says of `stories`, and of `stories-small` and its childhood."""
+"""Claims of Training about `stories`, and about `stories-small` and its childhood."""
 import math
 
 import numpy as np

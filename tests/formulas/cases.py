@@ -1,4 +1,4 @@
-"""What formulas must say of the case that a picture has picked: the numbers by view and label, worked out from the
+"""The numbers that formulas must have in the case that a picture has picked: by view and label, worked out from the
 model's weights or its pass, and what is picked read from what the picture was given.
 """
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Case:
         return _run(self.at.session_state["prompt"])
 
     def sent(self, component: str) -> dict:
-        """What the picture was given."""
+        """The picture's message."""
         return given(self.at, component)
 
 

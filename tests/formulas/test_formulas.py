@@ -28,7 +28,7 @@ QUICK = dict(deadline=None, derandomize=True, database=None, phases=[Phase.expli
 
 
 def faults(text: str) -> list[str]:
-    """What is wrong with a formula as it is written."""
+    """The faults of a formula as it is written."""
     try:
         statements = latex.parts(text)
     except latex.Unreadable as error:

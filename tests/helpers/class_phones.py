@@ -30,7 +30,7 @@ def posted(url: str, body: dict) -> tuple[int, dict]:
 
 @dataclass
 class Teacher:
-    """Who has opened a class at a server."""
+    """A teacher with a class at a server."""
 
     url: str
     code: str = ""

@@ -25,8 +25,8 @@ def _in_no_time() -> asyncio.SelectorEventLoop:
 
 
 def finished(coroutine: Coroutine, in_no_time: bool = False):
-    """What a coroutine returns, run in a thread of its own: where a browser test went before, the tests' thread has a
-    running event loop. in_no_time: nothing is slept, the loop's clock jumps.
+    """The result of a coroutine, run in a thread of its own: after a browser test, the tests' thread has a running
+    event loop. in_no_time: nothing is slept, the loop's clock jumps.
     """
     def run():
         with asyncio.Runner(loop_factory=_in_no_time if in_no_time else None) as runner:

@@ -69,7 +69,7 @@ def randomised(model: hf.PreTrainedModel, seed: int = 1) -> hf.PreTrainedModel:
     of a block weighs as much in the stream as the embedding does, and unembeddings long enough for logits that spread.
     """
     generator = torch.Generator().manual_seed(seed)
-    # whose embeddings come in √d times as long; whose logits go out 1/√d times
+    # gemma's embeddings come in √d times as long; t5's logits go out 1/√d times
     gains = {"gemma": 24 ** -0.5, "t5": 2.0, **models_newer.GAINS, **models_encoders.GAINS,
              **models_pictures.GAINS}
     gain = gains.get(model.config.model_type, 1.0)

@@ -23,7 +23,7 @@ def node() -> str:
 
 
 def evaluate(module: str, expression: str, **values: object) -> object:
-    """What a JavaScript expression comes to, in which `m` has the exports of a module (a path in the project) and each
+    """The value of a JavaScript expression, in which `m` has the exports of a module (a path in the project) and each
     of `values` goes by its name. Typed arrays come as lists; what is not finite comes as None. Raises AssertionError
     with node's output.
     """

@@ -211,7 +211,7 @@ class _Reader:
         return base
 
     def argument(self) -> Interval:
-        """What stands in braces, or the one sign after ^ or a command."""
+        """The part in braces, or the one sign after ^ or a command."""
         if self.next != "{":
             token = self.take()
             return _number(token) if token.isdigit() and len(token) == 1 else self._digits(token)
@@ -328,7 +328,7 @@ def _times(value: Interval, sign: int) -> Interval:
 
 
 def _each(operate: Callable[[float, float], float], a: Interval, b: Interval) -> Interval:
-    """Of an operation whose extremes lie at the ends."""
+    """Apply an operation with extremes at the ends."""
     ends = [operate(x, y) for x in (a.low, a.high) for y in (b.low, b.high)]
     return Interval(min(ends), max(ends), operate(a.point, b.point))
 
@@ -353,7 +353,7 @@ def _raised(base: Interval, exponent: Interval) -> Interval:
 
 
 def _monotone(function: Callable[[float], float], value: Interval) -> Interval:
-    """Of a function that grows with its argument."""
+    """Apply a function that grows with it."""
     function = _guarded(function)
     return Interval(function(value.low), function(value.high), function(value.point))
 

@@ -1,4 +1,4 @@
-"""What the browser was given: a component's bytes, read as it reads them, and the formulas of a page."""
+"""The browser's input: a component's bytes, read as it reads them, and the formulas of a page."""
 import json
 import re
 
@@ -31,7 +31,7 @@ def formulas(at: AppTest) -> list[str]:
 
 
 def given(at: AppTest, component: str) -> dict:
-    """What the first component of that name was given: header and arrays."""
+    """The message to the first component of that name: header and arrays."""
     return unpacked(next(element.proto.bytes for element in at.get("bidi_component")
                          if element.proto.component_name == component))
 
@@ -45,7 +45,7 @@ def value_of(written: str) -> float:
 
 
 def numbers_in(latex: str, whole: bool = False) -> list[float]:
-    """The decimals of a formula in order, powers of ten put in; with `whole` the whole numbers too."""
+    """The decimals of a formula in order, powers of ten put in; with `whole` also whole numbers."""
     digits = r"-?\d+(?:\.\d+)?" if whole else r"-?\d+\.\d+"
     return [float(value) * 10 ** int(power or 0)
             for value, power in re.findall(rf"({digits})(?: \\cdot 10\^\{{(-?\d+)\}})?", latex)]

@@ -103,7 +103,7 @@ PUBLISHED: dict[str, tuple[str, dict]] = {
 TASK_CASES = ("bert", "roberta", "distilbert", "xlm-roberta", "camembert", "electra",
               "electra narrow", "modernbert",
               "modernbert with biases")
-# whose embeddings come in √d times as long
+# its embeddings come in √d times as long
 GAINS = {"mbart": 24 ** -0.5, "marian": 0.3, "pegasus": 24 ** -0.5}
 OWN_UNEMBEDDING = ("mt5",)      # as the published ones have it, whatever the config says of ties
 

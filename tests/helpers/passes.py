@@ -23,8 +23,8 @@ def same(a: Trace, b: Trace) -> bool:
 
 
 def assert_same(shown: np.ndarray, computed: np.ndarray, device: str) -> None:
-    """What a page shows is what a pass of the test's own gives on the same device: on the CPU to the last bit. A GPU
-    chooses how to multiply by where in its memory the matrices lie, too.
+    """Compare a page's numbers with those of a pass of the test's own on the same device: on the CPU to the last bit. A
+    GPU's way to multiply also depends on where in its memory the matrices lie.
     """
     rtol, atol = (0, 0) if device == "cpu" else (1e-4, 1e-5)
     np.testing.assert_allclose(shown.ravel(), computed.ravel(), rtol, atol)

@@ -1,4 +1,4 @@
-"""What is asked before a picture: a page that waits with its question, the guess, and what is told after it."""
+"""Questions before a picture: a page that waits with its question, the guess, and what is told after it."""
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -68,7 +68,7 @@ def reads_prompt(at: AppTest, lesson: str, view: str) -> bool:
 
 
 def told(lesson: str, name: str, guess: Any, **query: str) -> dict:
-    """What is told of a guess on a page that a link opens."""
+    """The words after a guess on a page that a link opens."""
     return commit(ask(lesson, name, **query), lesson, name, guess)
 
 
@@ -79,7 +79,7 @@ def statements(lesson: str, name: str) -> list[str]:
 
 
 def modes(at: AppTest) -> set[str]:
-    """What of predictions stands on the page: "ask", "told", "switch"."""
+    """The parts of predictions on the page: "ask", "told", "switch"."""
     return {unpacked(element.proto.bytes)["mode"] for element in at.get("bidi_component")
             if element.proto.component_name == "prediction"}
 

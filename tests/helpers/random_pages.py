@@ -28,7 +28,7 @@ WORDS = ("", "a", "true", "false", "0.0 0.1 1.*", "1-3-1", "x" * 9_000, "שלו�
 
 
 def addresses(number: int, seed: int) -> Iterator[tuple[str, dict[str, str]]]:
-    """That many (page, parameters), the same for the same seed."""
+    """`number` (page, parameters), the same for the same seed."""
     chance = random.Random(seed)
     for _ in range(number):
         page = chance.choice(PAGES)
@@ -53,7 +53,7 @@ def _shared(chance: random.Random, key: str) -> str:
 
 
 def failures(page: str, parameters: dict[str, str]) -> list[str]:
-    """What is wrong with the page at that address."""
+    """The faults of the page at that address."""
     at: AppTest = lessons.open_at(page, **parameters)
     return [f"{one.type}: {one.value[:300]}" for one in (*at.exception, *at.error)] + hostile.markup(at)
 

@@ -1,4 +1,4 @@
-"""What is true of the bundled models alone: looks of sentences that a page may say of another model only where their
+"""Truths of the bundled models alone: looks of sentences that a page may say of another model only where their
 paragraph names the one that they are about.
 """
 import re

@@ -33,7 +33,7 @@ ALIKE = 2e-6        # relative: float32
 
 @dataclass
 class Said:
-    """What a page said: the pairs (caption, LaTeX) under In numbers, the picture in one sentence, and the tables behind
+    """A page's words: the pairs (caption, LaTeX) under In numbers, the picture in one sentence, and the tables behind
     the picture.
     """
 
@@ -63,7 +63,7 @@ class Shown:
 
 @contextlib.contextmanager
 def heard() -> Iterator[Said]:
-    """What the page that is opened meanwhile says."""
+    """The words of the page opened meanwhile."""
     said, numbers, code = Said(), Lesson.numbers, Lesson.code
 
     def hear_numbers(page: Lesson, lines, table=None) -> None:

@@ -1,4 +1,4 @@
-"""What each view of a lesson can say: its paragraphs, its question, its labels, and the strings of its modules."""
+"""The words of each view of a lesson: its paragraphs, its question, its labels, and the strings of its modules."""
 from __future__ import annotations
 
 import ast
@@ -42,7 +42,7 @@ def names() -> list[str]:
 
 
 def of(name: str) -> ViewWords:
-    """What the view of this name can say."""
+    """The words of the view of this name."""
     lesson, _, view = name.partition("/")
     return _view(lesson, view, _modules_of(lesson)[view])
 

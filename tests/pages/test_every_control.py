@@ -57,7 +57,7 @@ def is_offered(one: Widget, option: str) -> bool:
 
 
 def used_up(lesson: str, settings: dict[str, str]) -> list[str]:
-    """The faults while every control of a picture is used once, those that appear meanwhile too."""
+    """Use every control of a picture once, also those that appear meanwhile; return the faults."""
     at, done, found = lessons.opened(lesson, settings), set(), []
     while left := [one for one in controls(at, lesson) if one.key not in done]:
         key = left[0].key

@@ -1,5 +1,5 @@
-"""What the pages say with encoders and encoder-decoders that others have published: nothing of a bundled model that is
-not named, in any view that is shown with one.
+"""The pages' words with encoders and encoder-decoders published by others: nothing of a bundled model that is not
+named, in any view that is shown with one.
 """
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What the pages say with a model that others have published: nothing of a bundled one that is not named, no formula of
-another architecture, no failure, in any view.
+"""The pages' words with a model published by others: nothing of a bundled one that is not named, no formula of another
+architecture, no failure, in any view.
 """
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def test_a_paragraph_of_an_explanation_has_at_most_sixty_words(file: str):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_experiment_runs_and_the_question_beside_it_can_be_answered(page: str):
-    """That an answer is the right one is for the lesson's own tests: each asks a second, independent computation."""
+    """The lesson's own tests hold that an answer is right: each asks a second, independent computation."""
     frame = prose.load("app")
     verdicts = tuple(frame.label(f"check_{name}", given="", answer="").partition(":")[0]
                      for name in ("right", "wrong"))

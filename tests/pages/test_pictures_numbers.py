@@ -1,5 +1,6 @@
-"""What pictures are given is what the model computed, entry for entry, in models in which N, h, L and d all differ.
-That a browser shows the entry that the pointer is at is held by tests/browser/test_pictures_numbers.py."""
+"""The numbers given to pictures are those the model computed, entry for entry, in models in which N, h, L and d all
+differ. That a browser shows the entry that the pointer is at is held by tests/browser/test_pictures_numbers.py.
+"""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -25,8 +26,9 @@ Tensors = dict[str, Callable[[Shown], Tensor]]
 
 @dataclass(frozen=True)
 class Given:
-    """What a picture is given: the arrays of its component by name, each with the tensor whose entries it must hold, in
-    the tensor's order. settings: of the lesson, which lead to the picture."""
+    """A picture's input: the arrays of its component by name, each with the tensor whose entries it must hold, in the
+    tensor's order. settings: of the lesson, which lead to the picture.
+    """
 
     lesson: str
     component: str

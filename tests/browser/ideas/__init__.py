@@ -1,4 +1,4 @@
-"""What a reader sees at the place of each idea of the lectures: one check an idea, on its rendered page, for the
+"""The place of each idea of the lectures, as a reader sees it: one check an idea, on its rendered page, for the
 sentence of assets/text/en/ideas_seen.tsv. The values that it expects are computed a second time.
 """
 from collections.abc import Callable
@@ -19,6 +19,6 @@ def seen(*ideas: str) -> Callable[[Callable[[Page], None]], Callable[[Page], Non
 
 
 def formulas(page: Page) -> list[str]:
-    """What stands under In numbers, as LaTeX."""
+    """Formulas under In numbers, as LaTeX."""
     page.locator(".st-key-lesson_numbers annotation").first.wait_for(state="attached")
     return page.locator(".st-key-lesson_numbers annotation").all_text_contents()

@@ -1,4 +1,4 @@
-"""What is seen of lecture A, idea by idea."""
+"""Checks of lecture A, idea by idea."""
 from __future__ import annotations
 
 import json

@@ -1,4 +1,4 @@
-"""What is seen of lecture B, idea by idea."""
+"""Checks of lecture B, idea by idea."""
 from __future__ import annotations
 
 import math
@@ -179,7 +179,7 @@ def loss_and_product_agree_on_the_best_p(page: Page) -> None:
 
 @seen("B27", "B28", "B29", "B30")
 def the_function_that_ran_stands_open(page: Page) -> None:
-    """Of the four, the one that the page's address leads to: its lines in the order of the sentence."""
+    """Check the one function of four that the address opens: its lines in the order of the sentence."""
     lesson = page.url.rpartition("?")[0].rpartition("/")[2] or "overview"
     element, lines = {
         "attention": ("B27", ("Q, K, V = ", "causal_mask", "dot_product_scores(Q, K)", "masked_softmax(", "weights @")),

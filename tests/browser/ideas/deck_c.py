@@ -1,4 +1,4 @@
-"""What is seen of lecture C, idea by idea."""
+"""Checks of lecture C, idea by idea."""
 from __future__ import annotations
 
 import math

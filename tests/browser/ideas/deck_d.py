@@ -1,4 +1,4 @@
-"""What is seen of lecture D, idea by idea."""
+"""Checks of lecture D, idea by idea."""
 from __future__ import annotations
 
 import itertools

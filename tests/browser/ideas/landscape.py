@@ -1,4 +1,4 @@
-"""What is seen of the kinds of model and of the known models, idea by idea, in the lesson Architectures."""
+"""Checks of the kinds of model and of the known models, idea by idea, in the lesson Architectures."""
 from __future__ import annotations
 
 import json
@@ -126,7 +126,7 @@ def the_parts_of_the_date_look_at_their_words(page: Page) -> None:
 
 
 def card(page: Page, kind: str) -> str:
-    """What stands on the card of a kind."""
+    """The words on a kind's card."""
     return " ".join(page.locator(f".architecture_masks .card.{kind}").inner_text().split())
 
 

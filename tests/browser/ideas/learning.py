@@ -1,4 +1,4 @@
-"""What is seen of the ideas that lead to Training, and of the norm and the path of the residual stream."""
+"""Checks of the ideas that lead to Training, and of the norm and the path of the residual stream."""
 from __future__ import annotations
 
 import json
@@ -19,8 +19,7 @@ STEP = re.compile(r"after (\S+) the model says (\S+) \((.+)\); the true next tok
 
 
 def steps(page: Page) -> list[tuple[str, ...]]:
-    """Of each place of the text: what was read, what the model says, how probable it is, the true token, its p and its
-    loss.
+    """Each place of the text: the token read, the model's guess, its probability, the true token, its p and its loss.
     """
     found = [STEP.search(title) for title in page.locator(".forcing-chart title").all_text_contents()]
     return [match.groups() for match in found if match]

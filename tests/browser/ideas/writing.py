@@ -1,4 +1,4 @@
-"""What is seen of the ideas that lead to Overview, Embeddings, Next token and Generation."""
+"""Checks of the ideas that lead to Overview, Embeddings, Next token and Generation."""
 from __future__ import annotations
 
 import itertools
@@ -19,7 +19,7 @@ PROMPTS = {idea.id: idea.place.settings.get("prompt") for idea in tables.ideas()
 
 
 def marks(page: Page, place: str, words: str) -> list[str]:
-    """What a screen reader hears of the marks of a chart that begin with these words."""
+    """A screen reader's names of a chart's marks that begin with these words."""
     return [mark.get_attribute("aria-label") for mark in page.locator(f"{place} [aria-label^='{words}']").all()]
 
 
@@ -89,7 +89,7 @@ def the_logit_is_a_dot_product_and_the_probability_its_share_of_the_exponentials
 
 
 def spoken(page: Page, words: str) -> str:
-    """What the panel says for a screen reader, as soon as it says these words: it waits for the hand to rest."""
+    """The panel's words for a screen reader, once it says these: it waits for the hand to rest."""
     said = page.locator(".sampling-panel .twin.spoken")
     expect(said).to_contain_text(words)
     return said.text_content()

@@ -1,5 +1,5 @@
-"""What inputs count for: a linear case by hand, completeness, derivatives against finite differences, leaving out as
-two forward passes, ranks.
+"""Attribution: a linear case by hand, completeness, derivatives against finite differences, leaving out as two forward
+passes, ranks.
 """
 import dataclasses
 import math
@@ -85,7 +85,7 @@ def test_integrated_gradients_are_complete(model: Transformer):
         whole = float(score(x[None]) - score(baseline[None]))
         gaps = [abs(attribution.integrated_gradients(score, x, baseline, n).sum() - whole) for n in (4, 300)]
         assert gaps[1] < 1e-3 * abs(whole) and gaps[1] < gaps[0]
-    # it stands in the baseline too
+    # it also stands in the baseline
     assert attribution.integrated_gradients(score, x, model.E[0].expand_as(x), 8)[0] == 0
 
 

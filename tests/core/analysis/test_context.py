@@ -1,4 +1,4 @@
-"""What exchanging a token leaves of the context's vector, against whole traced passes."""
+"""The context's vector after exchanging a token, against whole traced passes."""
 import random
 
 import numpy as np

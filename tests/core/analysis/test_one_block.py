@@ -69,7 +69,7 @@ def inner(part, z: np.ndarray) -> np.ndarray:
 
 
 def fed(block, z: np.ndarray) -> np.ndarray:
-    """What the feed-forward part writes, by hand; of experts the two likeliest, by their shares of their sum."""
+    """The feed-forward part's output, by hand; of experts the two likeliest, by their shares of their sum."""
     if block.mixture is None:
         return inner(block, z) @ array(block.W_2) + array(block.b_2)
     out = np.zeros_like(z)
@@ -174,7 +174,7 @@ def test_a_token_that_is_exchanged_before_the_feed_forward_part_changes_its_own_
                for row, before in zip(other, same)}
     from_here = names.index("O") if "O" in names else names.index("norm2") if "norm2" in names else len(names)
     if wiring == "parallel, one norm":
-        from_here = names.index("hidden")       # the norm is the one that attention reads, too
+        from_here = names.index("hidden")       # attention reads the same norm
     assert changed == {name: [2] * (k >= from_here) for k, name in enumerate(names)}
     if "mlp" in names:
         mlp = other[names.index("mlp")].values

@@ -1,4 +1,4 @@
-"""What can be found: all there is, each thing once, at a place that makes sense."""
+"""The finder's entries: all there is, each once, at a place that makes sense."""
 from __future__ import annotations
 
 import json
@@ -161,7 +161,7 @@ def test_it_finds_without_a_delay_that_one_notices():
 
 
 def searched(questions: list[str], most: int) -> dict[str, dict]:
-    """What the browser's search finds for each question."""
+    """The browser's results for each question."""
     found = evaluate("core/components/palette/search.js",
                      "((index) => questions.map((each) => m.find(index, each, most)))(m.prepared(sent))",
                      sent=SENT, questions=questions, most=most)

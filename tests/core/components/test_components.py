@@ -1,4 +1,4 @@
-"""What all components have in common."""
+"""Rules for all components."""
 import struct
 
 from streamlit.testing.v1 import AppTest

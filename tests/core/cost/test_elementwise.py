@@ -284,7 +284,7 @@ def test_one_block_by_hand():
 @pytest.mark.parametrize("design", [dict(), dict(positions="alibi"), dict(positions="rotary", activation="swiglu")],
                          ids=str)
 def test_a_token_after_cached_ones_adds_what_the_whole_takes_more(design):
-    """But for the softmax of the pairs and what is added to them: without a cache the earlier rows are longer too."""
+    """But for the softmax of the pairs and what is added to them: without a cache the earlier rows are also longer."""
     config = ModelConfig(**SIZES | design)
     one, whole, less = (elementwise.elementwise(config, 1, cached=6), elementwise.elementwise(config, 7),
                         elementwise.elementwise(config, 6))

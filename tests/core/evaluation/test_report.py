@@ -105,8 +105,8 @@ def test_a_family_shares_one_card():
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
-    """A finished training run in a folder, a corpus of a few lines beside it, and bundled models that are
-    kept there too.
+    """A finished training run in a folder, a corpus of a few lines beside it, and bundled models, which are also kept
+    there.
     """
     monkeypatch.setattr(checkpoints, "BUNDLED", tmp_path / "models")
     tokenizer = Tokenizer.train(["the cat"], 257)

@@ -107,7 +107,7 @@ def attentions(model):
 
 
 def scores_of(products, config, scaled: bool | None = None):
-    """What a model makes of its products q·k before any bias and the mask."""
+    """A model's scores from its products q·k before any bias and the mask."""
     scaled = config.scale_scores if scaled is None else scaled
     return capped(products / (config.divisor if scaled else 1), config.score_cap)
 
@@ -174,7 +174,7 @@ def their_output_map(theirs, folder, layer):
     """The parameter of theirs that holds W_O of a block, and how to take it apart."""
     plan = families.plan_of(hub.read_config(folder / hub.CONFIG), headers(folder))
     entry = next(entry for entry in plan.entries if entry.ours == (f"blocks.{layer}.W_O",))
-    # which has other names in memory than in files, where it reads pictures too
+    # which has other names in memory than in files, if it also reads pictures
     name = entry.theirs.replace("language_model.model.", "model.language_model.")
     return entry, dict(theirs.named_parameters())[name]
 

@@ -61,7 +61,7 @@ print(json.dumps([said, "transformers" in sys.modules]))
 
 
 def run(calls: list[tuple[str, str]], cache: Path, **environment: str) -> list:
-    """What each call said, in a process that keeps its downloads in `cache`."""
+    """Each call's output, in a process that keeps its downloads in `cache`."""
     settings = {**os.environ, "HF_HOME": str(cache), "HF_HUB_DOWNLOAD_TIMEOUT": "5",
                 "OMP_NUM_THREADS": "1", **environment}
     settings.pop("HF_TOKEN", None)
@@ -75,7 +75,7 @@ def run(calls: list[tuple[str, str]], cache: Path, **environment: str) -> list:
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
-    """What was said online, then offline, then with nobody at the address; the models; and the requests."""
+    """The output online, then offline, then with nobody at the address; the models; and the requests."""
     root, cache = tmp_path_factory.mktemp("hub"), tmp_path_factory.mktemp("cache")
     for name in ("us/whole", "us/sharded", "us/gated", "us/pickled", "us/strange", "us/half", "us/cut", "us/lost",
                  "us/pieces", "us/adapter", "us/words", "us/class", "us/marian", "us/llama"):

@@ -20,7 +20,7 @@ from tests.helpers.published_configs import PUBLISHED
 pytestmark = pytest.mark.long
 
 EXAMPLES = 24
-# whose heads have a norm each, stored in a tensor each or in one
+# each head has a norm, stored in a tensor each or in one
 NORMED = {"stablelm 2 12b": models_older.PUBLISHED["StableLM 2 12B"],
           "command r+": models_published.PUBLISHED["c4ai-command-r-plus"]}
 ORIGINALS = PUBLISHED | NORMED
@@ -76,7 +76,7 @@ def original(request, tmp_path_factory):
 
 
 def theirs(folder: Path, values: dict) -> torch.Tensor | None:
-    """transformers' logits; None where it fails, or makes up parameters that the file lacks."""
+    """transformers' logits; None if it fails, or makes up parameters that the file lacks."""
     try:
         model, told = auto(values).from_pretrained(folder, attn_implementation="eager", dtype=torch.float32,
                                                    output_loading_info=True)
@@ -91,7 +91,7 @@ def theirs(folder: Path, values: dict) -> torch.Tensor | None:
 
 
 def ours(folder: Path) -> torch.Tensor | None:
-    """Our logits; None where the model is refused."""
+    """Our logits; None if the model is refused."""
     try:
         model, _ = huggingface.from_pretrained(folder)
     except PretrainedError:
@@ -140,7 +140,7 @@ def mutated_weights(weights: dict, how: str) -> dict:
 
 
 def compared(folder: Path, values: dict) -> str:
-    """What became of it: "equal", "refused" or "failed"; AssertionError where both load and differ."""
+    """The outcome: "equal", "refused" or "failed"; AssertionError if both load and differ."""
     found = ours(folder)
     if found is None:
         return "refused"        # whatever transformers makes of it: some of these it builds in full size

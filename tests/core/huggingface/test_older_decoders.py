@@ -19,7 +19,7 @@ from tests.helpers.models_older import PUBLISHED
 MASKS = {"gpt_neo": {"h.0.attn.attention.bias": (1, 1, 40, 40), "h.0.attn.attention.masked_bias": ()},
          "codegen": {"h.0.attn.causal_mask": (1, 1, 40, 40)},
          "gptj": {"h.0.attn.bias": (1, 1, 40, 40), "h.0.attn.masked_bias": ()}}
-# whose files are of the bare model, without the beginning of its names
+# their files are of the bare model, without the beginning of its names
 BARE = ("BLOOM",)
 
 

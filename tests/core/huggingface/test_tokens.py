@@ -165,7 +165,7 @@ def test_agrees_with_transformers(pair):
     for text in HARD + LIKE_SPECIAL:
         expected = theirs(text, add_special_tokens=False, split_special_tokens=True).input_ids
         found = ours.encode(text)
-        # whose own lattice finds </s> in plain letters
+        # its own lattice finds </s> in plain letters
         if "Unigram" not in ours.method or text not in LIKE_SPECIAL:
             assert found == expected, text
         assert ours.decode(expected) == theirs.decode(spoken(theirs, expected)), text

@@ -54,7 +54,7 @@ def change_weights(folder, change):
 
 
 def refusal(folder, reason) -> str:
-    """What loading says, which is what the preview says where it can tell."""
+    """The reason that loading gives, as the preview if it can tell."""
     with pytest.raises(PretrainedError) as error:
         huggingface.from_pretrained(folder)
     assert error.value.reason == reason and reason in REASONS

@@ -1,5 +1,5 @@
-"""What may differ from block to block, and what caps, scales and sinks do to scores and logits: worked again by hand,
-beside the plain model, and on both roads.
+"""Blocks that differ, and the effect of caps, scales and sinks on scores and logits: worked again by hand, beside the
+plain model, and on both roads.
 """
 import copy
 import math

@@ -1,5 +1,5 @@
-"""What encoders and encoder-decoders of others have: windows on both sides, a first block without a norm, classes from
-the first vector or the mean, sinusoids in halves, a norm of the embeddings in both stacks. Worked by hand.
+"""Parts of others' encoders and encoder-decoders: windows on both sides, a first block without a norm, classes from the
+first vector or the mean, sinusoids in halves, a norm of the embeddings in both stacks. Worked by hand.
 """
 import pytest
 import torch

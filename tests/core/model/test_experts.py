@@ -108,7 +108,7 @@ def test_both_roads_the_cache_the_parts_and_the_count_agree(settings):
 
 
 def test_the_active_parameters_are_those_that_move_the_token():
-    """Of one token alone, the gradient of a logit reaches the parameters of its own experts and no others."""
+    """For one token alone, the gradient of a logit reaches the parameters of its own experts only."""
     model = model_of(QWEN2).requires_grad_(True)
     config = model.config
     model(IDS[:1]).logits.sum().backward()

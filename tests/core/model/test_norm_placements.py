@@ -1,5 +1,5 @@
-"""Where the norms stand: every placement recomputed with torch's own modules, DeepNorm's constants and its first
-weights, the sums of the stream, the way to disk and back.
+"""The places of the norms: each recomputed with torch's own modules, DeepNorm's constants and its first weights, the
+sums of the stream, the way to disk and back.
 """
 import pytest
 import torch
@@ -143,7 +143,7 @@ def test_a_new_deepnorm_model_begins_with_maps_that_are_beta_times_as_large(kind
 
 
 def test_a_deep_post_norm_stream_forgets_its_embedding_and_deepnorm_keeps_it():
-    """What α is for: after 50 blocks a token's stream still lies along its embedding."""
+    """The use of α: after 50 blocks a token's stream still lies along its embedding."""
     kept = {}
     for placement in ("post", "deepnorm"):
         model = (Transformer(ModelConfig(**SIZES | dict(d_model=64, d_ff=256, n_layers=50, norm_placement=placement)))

@@ -70,7 +70,7 @@ def test_alibi_slopes_and_bias():
 
 
 def test_rounded_alibi_divides_and_rounds_every_number_of_the_line():
-    """Of 4 heads the first has m = 1/4, which bfloat16 has exactly; of 32 the first has 2^(−1/4) = 0.8409, which comes
+    """The first of 4 heads has m = 1/4, which bfloat16 has exactly; the first of 32 has 2^(−1/4) = 0.8409, which comes
     out as 0.83984375 = 215/256. 301 is rounded to 300, and 215/256 · 300 = 251.95 to 252.
     """
     assert positional.rounded_alibi_bias(1, 3, 4, 2.0)[0].tolist() == [[-0.25, -0.125, 0.0]]

@@ -40,7 +40,7 @@ def kept_ids(truncation):
 
 
 def check_consistent(t):
-    """What holds of every Truncation, whatever the logits."""
+    """Check what holds for every Truncation."""
     n = len(t.token_ids)
     assert sorted(t.token_ids.tolist()) == list(range(n))
     assert (np.diff(t.probs) <= 0).all()
@@ -116,7 +116,7 @@ class TestByHand:
     def test_every_rule_cuts_its_own(self):
         logits = np.append(HAND, -np.inf)
         t = truncate(logits, SamplingConfig(top_k=4, top_p=0.9, min_p=0.6, typical_p=0.3))
-        # Left by top-k: 0.95. By top-p 0.9 of it: 0.4, 0.25, 0.2 hold 0.895, so 0.1 stays too. By min-p: 0.4, 0.25.
+        # Left by top-k: 0.95. By top-p 0.9 of it: 0.4, 0.25, 0.2 hold 0.895, so 0.1 also stays. By min-p: 0.4, 0.25.
         # H of (8/13, 5/13) = 0.666, surprisals 0.486 and 0.956: 0.4 is the more typical.
         assert [RULES[code] for code in t.cut_by] == ["", "typical_p", "min_p", "min_p", "top_k", "minus_infinity"]
         assert t.renormalised.tolist() == [1, 0, 0, 0, 0, 0] and t.entropy_after == 0 and t.perplexity_after == 1

@@ -76,8 +76,8 @@ def test_targets_are_what_stood_there_and_all_else_stays(tok):
 
 
 def test_how_the_hidden_are_shown(tok):
-    """Of 12,000 hidden tokens 80 % are blanks, 10 % random and 10 % themselves (and one random token in 299 happens to
-    be): four deviations allowed.
+    """The 12,000 hidden tokens: 80 % are blanks, 10 % random and 10 % themselves (and one random token in 299 happens
+    to be): four deviations allowed.
     """
     rows = rows_to_hide(tok, 4000, 21)
     inputs, targets = hide(rows, tok, np.random.default_rng(2))

@@ -47,8 +47,8 @@ def test_the_batches_are_the_mixtures_and_the_last_part_is_taught(task, context)
 
 @torch.no_grad()
 def test_the_loss_by_hand(task, context):
-    """Of each target of a taught row: 0.3 of −log p(target) and 0.7 of the cross-entropy with the mean of what two
-    teachers find probable; of the others −log p(target).
+    """A target of a taught row counts 0.3 of −log p(target) and 0.7 of the cross-entropy with the mean of what two
+    teachers find probable; the others −log p(target).
     """
     batch, student = to_tensors(next(task.batches(context)), "cpu"), model(0)
     total, n = 0.0, 0

@@ -33,8 +33,8 @@ def test_the_matrix_of_all_heads_is_the_map_that_they_are():
 
 
 def test_a_step_changes_all_directions_alike():
-    """Of a gradient with one large and many small singular values, the step has nearly equal ones, and the size
-    that AdamW's would have: 0.2 of the learning rate per number.
+    """The step for a gradient with one large and many small singular values has nearly equal ones, and the size that
+    AdamW's would have: 0.2 of the learning rate per number.
     """
     p = nn.Parameter(torch.zeros(2, 16, 8))
     torch.manual_seed(0)

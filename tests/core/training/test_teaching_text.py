@@ -54,7 +54,7 @@ def test_the_answer_of_a_passage_stands_in_it():
 
 
 def test_a_passage_is_not_answered_by_what_was_taught():
-    """Of passages with facts, hardly any tells a taught fact: its answer has to be read."""
+    """Hardly any passage with facts tells a taught fact: its answer has to be read."""
     taught = {(exercise.prompt, exercise.answer) for exercise in fact_questions(taught=True)}
     told = [(f"Q: {exercise.prompt.split(' Q: ')[1]}", exercise.answer) for exercise in held_out("reading", 300)]
     assert sum(pair in taught for pair in told) <= 3

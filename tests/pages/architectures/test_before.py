@@ -195,7 +195,7 @@ def test_how_many_times_as_many_operations(query: dict):
 
 
 def given_mark(at: AppTest) -> tuple[int, float]:
-    """Where the reader's point stands in the chart of operations."""
+    """The place of the reader's point in the chart of operations."""
     frames = [pa.ipc.open_stream(each.data.data).read_pandas()
               for each in at.get("vega_lite_chart")[0].proto.datasets]
     (mine,) = [frame for frame in frames if "method" not in frame]

@@ -142,7 +142,7 @@ def test_the_candidates_are_the_models_own(sentence: str):
 
 
 def fills_both_ways(p: torch.Tensor, q: torch.Tensor, token_id: int) -> bool:
-    """What the page's two openings say: with both sides the word is at least three times as probable."""
+    """The page's claim: with both sides the word is at least three times as probable."""
     return float(p[token_id]) > 3 * float(q[token_id])
 
 

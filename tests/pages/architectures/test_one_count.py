@@ -17,7 +17,7 @@ STATEMENT = ("Attention’s own part, 4N²d, grows past the recurrent 4Nd² at N
 
 
 def drawn(at, x: str, name: str, value: str, place: int = -1) -> dict[tuple[str, int], float]:
-    """What a chart of a page draws, by line and length."""
+    """The values of a page's chart, by line and length."""
     sent = at.get("vega_lite_chart")[place].proto.datasets[0].data.data
     rows = pa.ipc.open_stream(sent).read_pandas()
     return {(row[name], int(row[x])): row[value] for row in rows.to_dict("records")}

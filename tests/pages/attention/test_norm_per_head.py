@@ -1,4 +1,4 @@
-"""What the pages show of models that norm queries and keys, each head with a norm of its own or all heads with one."""
+"""The pages of models that norm queries and keys, each head with a norm of its own or all heads with one."""
 from __future__ import annotations
 
 from collections.abc import Iterator

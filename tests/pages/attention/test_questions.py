@@ -56,7 +56,7 @@ def row_of(run: Run, keys_as_queries: bool = False, head: tuple[int, int] | None
 
 
 def answer(name: str, told: dict) -> int:
-    """Which option is called right, of those that the text file has."""
+    """The index of the right option, of those in the text file."""
     n = len(told["guess"]["texts"])
     assert told["guess"]["texts"] == [WORDS.label(f"guess_{name}_{k}") for k in range(n)]
     return told["answer"]

@@ -211,7 +211,7 @@ def test_a_link_that_makes_no_sense_still_opens(settings):
 
 
 def in_browser(header: dict, arrays: dict[str, np.ndarray]) -> list[dict]:
-    """What the component's script works out of its message: weights and output of the head, and of the simple variant.
+    """Results of the component's script from its message: weights and output of the head, and of the simple variant.
     """
     read = "Object.fromEntries(Object.entries(arrays).map(([name, values]) => [name, Float32Array.from(values)]))"
     worked = f"((given) => [false, true].map((simple) => m.numbersOf(given, simple)))({{ ...header, ...{read} }})"

@@ -21,7 +21,7 @@ COURSE = prose.load("course")
 
 
 def header(at) -> dict:
-    """What the page's picture was given."""
+    """The header of the page's picture."""
     element = next(element for element in at.get("bidi_component") if "-course_" in element.proto.id)
     return unpacked(element.proto.bytes)
 

@@ -69,7 +69,7 @@ def test_the_lesson_opens_with_a_head_that_looks_at_the_word_to_come():
 
 
 def answer(name: str, told: dict) -> int:
-    """Which option is called right, of those that the text file has."""
+    """The index of the right option, of those in the text file."""
     n = len(told["guess"]["texts"])
     assert told["guess"]["texts"] == [WORDS.label(f"guess_{name}_{k}") for k in range(n)]
     return told["answer"]

@@ -1,5 +1,5 @@
-"""What Language models asks before its pictures: each answer by a second computation, on the lesson's own text and on
-another, and statements that are true of what the picture is given.
+"""Questions before the pictures of Language models: each answer by a second computation, on the lesson's own text and
+on another, and statements that are true of what the picture is given.
 """
 from __future__ import annotations
 
@@ -223,13 +223,13 @@ def test_how_many_sentences_get_the_right_label(task: str, shots: int):
 
 
 def how_many(right: int, n: int) -> int:
-    """Which of the answers is true: all, more than half, fewer, none."""
+    """The index of the true answer: all, more than half, fewer, none."""
     return [right == n, n > right > n / 2, n / 2 >= right > 0, right == 0].index(True)
 
 
 def beside_half(right: int, n: int) -> int:
-    """Where Wilson's interval lies: 0 above one half, 1 around it, 2 below it. One half is inside where the share is no
-    more than z standard errors of a fair coin away.
+    """Place Wilson's interval: 0 above one half, 1 around it, 2 below it. One half is inside if the share is no more
+    than z standard errors of a fair coin away.
     """
     apart = right / n - 0.5
     return 1 if abs(apart) <= 1.959964 * math.sqrt(0.25 / n) else 0 if apart > 0 else 2

@@ -1,4 +1,4 @@
-"""Where the names of the orders of a sentence's words stand: beside the falling row of points, never over it."""
+"""The names of the orders of a sentence's words: beside the falling row of points, never over it."""
 from __future__ import annotations
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""What the context keeps, on its page: its formulas and its questions against passes of the test's own."""
+"""The page of the context: its formulas and its questions against passes of the test's own."""
 from __future__ import annotations
 
 import json

@@ -104,8 +104,8 @@ def test_how_much_of_a_passage_is_written_without_a_mistake(name: str, start: in
 
 
 def confident(run: Run, source: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Of the first tokens of a source: the probability of the likeliest token, and whether it came, by whole passes. Of
-    a long document each later pass begins with end of text and half a context that was counted before.
+    """For each first token of a source, by whole passes: the likeliest token's probability, and whether it came. In a
+    long document each later pass begins with end of text and half a context that was counted before.
     """
     said, came, room, most, end = [], [], calibration.MOST_TOKENS, run.model.config.n_context, run.tokenizer.end_of_text
     for ids in corpus.tokenize(calibration.documents(source, seed, ""), run.tokenizer).documents:

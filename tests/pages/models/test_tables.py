@@ -111,7 +111,7 @@ def test_offline_a_row_says_so(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_no_family_is_led_to_a_block_that_is_not_drawn():
-    """Where a row says that one sees it under One block, that view draws a block of this family."""
+    """One block draws a block of every family whose row leads there."""
     led = {row.id for row in tables.families() if row.place.settings.get("residual_stream_view") == "block"}
     for kind, settings in huggingface_models.CASES.values():
         config = kind(**settings)

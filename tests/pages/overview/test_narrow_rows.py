@@ -1,4 +1,4 @@
-"""What pages say of a decoder whose rows of E are narrower than its stream, and of the text part of a model that reads
+"""The pages for a decoder with rows of E narrower than its stream, and for the text part of a model that reads
 pictures: in the offer, and once it is loaded.
 """
 from __future__ import annotations

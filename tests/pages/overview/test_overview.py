@@ -34,7 +34,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def given(at: AppTest) -> dict:
-    """What the map of a page was given: header and arrays."""
+    """The message to a page's map: header and arrays."""
     return messages.given(at, "overview_map")
 
 

@@ -41,7 +41,7 @@ def opened(view: str = "waves", prompt: str | None = None, **query: str) -> AppT
 
 
 def component(at: AppTest, key: str):
-    """What the component whose key ends in `key` was given: header and arrays."""
+    """The message to the component whose key ends in `key`: header and arrays."""
     for element in at.get("bidi_component"):
         if key in element.proto.id:
             return unpacked(element.proto.bytes)

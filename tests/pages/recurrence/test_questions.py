@@ -114,7 +114,7 @@ def test_how_long_attention_takes_on_one_core(width: str):
 
 
 def test_one_core_makes_attention_slow_on_long_texts():
-    """What the text says of one core."""
+    """The text's claim on one core."""
     for times in KEPT["races"].values():
         assert times[-1]["attention"] > times[-1]["rnn"] and times[-1]["generation"] > times[-1]["attention"]
 

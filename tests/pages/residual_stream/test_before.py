@@ -1,5 +1,5 @@
-"""What Residual stream asks before its pictures: each answer by a second computation, from the weights, other options
-that are right elsewhere, and statements that are true of the picture. And its first states.
+"""Questions before the pictures of Residual stream: each answer by a second computation, from the weights, other
+options that are right elsewhere, and statements that are true of the picture. And its first states.
 """
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def told(name: str, prompt: str | None, guess: object = 0, **query: str) -> dict
 
 
 def answer(shown: dict, name: str) -> int:
-    """Which option is called right, of those that the text file has."""
+    """The index of the right option, of those in the text file."""
     n = len(shown["guess"]["texts"])
     assert shown["guess"]["texts"] == [WORDS.label(f"guess_{name}_{k}") for k in range(n)]
     return shown["answer"]
 
 
 def seen(shown: dict, name: str) -> int:
-    """Which statement of the file is called true."""
+    """The index of the true statement in the file."""
     return statements("residual_stream", name).index(shown["true"])
 
 

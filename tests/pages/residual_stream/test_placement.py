@@ -1,5 +1,5 @@
-"""Where the norm stands: each block's gradient is what a transformer written out once more has, the recorded runs are
-real ones, and what the page says of them holds.
+"""The place of the norm: each block's gradient equals that of a transformer written out once more, the recorded runs
+are real ones, and what the page says of them holds.
 """
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ opened = functools.partial(lessons.opened, "residual_stream")
 
 
 def component(at: AppTest, name: str) -> tuple[dict, dict[str, np.ndarray]]:
-    """What the component was given last."""
+    """The component's last message."""
     return parts([e.proto.bytes for e in at.get("bidi_component") if e.proto.component_name == name][-1])
 
 

@@ -42,7 +42,7 @@ def run(prompt: str | None = None) -> Run:
 
 
 def filled(label: str, values: dict) -> str:
-    """A label with its values; KeyError where one is missing."""
+    """A label with its values; KeyError if one is missing."""
     return TEXT.label(label).format(**values)
 
 
@@ -54,7 +54,7 @@ def labels(step) -> list[str]:
 
 
 def header(at: AppTest) -> dict:
-    """What the tour's component was sent."""
+    """The header sent to the tour."""
     return given(at, "tour")
 
 

@@ -72,7 +72,7 @@ def test_the_browser_descends_as_torchs_optimizers_do():
 
 
 def test_every_number_that_opens_is_the_product_that_it_is_said_to_be():
-    """Of each product: the sum of its terms is its value, and each factor has the value that its own name has."""
+    """Each product: the sum of its terms is its value, and each factor has the value that its own name has."""
     names = [f"{kind}{i}" for kind in "zu" for i in range(1, 3 if kind == "z" else 4)]
     names += [f"d{name}" for name in (*NAMES, "z1", "z2", "h1", "h2")]
     for net in STATES:

@@ -1,5 +1,5 @@
-"""What Training asks before its pictures: each answer by a second computation, and statements that are true of what the
-picture is given. And the recorded runs, which are real ones.
+"""Questions before the pictures of Training: each answer by a second computation, and statements that are true of what
+the picture is given. And the recorded runs, which are real ones.
 """
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def sent(at: AppTest, name: str) -> dict:
 
 
 def value(latex: str) -> float:
-    """What a written number or a simple LaTeX expression comes to."""
+    """The value of a written number or a simple LaTeX expression."""
     text = re.sub(r"\\left|\\right|\\tfrac12|\\quad|\\ ", lambda m: "0.5*" if m[0] == r"\tfrac12" else "",
                   latex).replace(r"\cdot 10^", "*10**").replace(r"\cdot", "*").replace("'", "")
     while (found := re.search(r"\\frac\{([^{}]*)\}\{([^{}]*)\}", text)):

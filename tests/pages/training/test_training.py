@@ -141,7 +141,7 @@ def test_the_questions_have_the_answers_that_a_second_computation_gives():
 
 
 def likeliest(step: int, prompt: str) -> str:
-    """The most probable next token for the small model as it was after so many steps."""
+    """The small model's most probable next token after `step` steps."""
     model, tokenizer = checkpoints.load_bundled("stories-small", step=step)
     return tokenizer.visible(int(model.logits(torch.tensor(tokenizer.prompt(prompt, 256).token_ids))[-1].argmax()))
 

@@ -40,7 +40,7 @@ def open_at(stage: str = "tuned", **query: str) -> AppTest:
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Hashable, Callable[[], tuning.Tuner], tuning.Tuner]]:
-    """What the pages ask for: which tuner, how it is made, and the one they are given."""
+    """The pages' requests: which tuner, how it is made, and the one they are given."""
     every, tuner_of = [], tuning_parts.tuner_of
     monkeypatch.setattr(tuning_parts, "tuner_of",
                         lambda key, make: every.append((key, make, tuner_of(key, make))) or every[-1][2])
@@ -62,7 +62,7 @@ def number(latex: str) -> float:
 
 
 def value(latex: str) -> float:
-    """What a calculator makes of a sum or a quotient of a formula."""
+    """A calculator's value for a sum or a quotient of a formula."""
     plain = re.sub(r"\\frac\{([^{}]*)\}\{([^{}]*)\}", r"((\1)/(\2))", latex.replace(r"\cdot 10^{", "*10**{")).replace(
         r"\cdot", "*")
     return eval(plain.replace("{", "(").replace("}", ")"))  # noqa: S307

@@ -97,7 +97,7 @@ def test_a_class_is_gone_at_its_end_and_makes_room(opened):
 
 def test_a_class_lasts_longer_with_all_that_it_has_where_it_is_extended(opened):
     async def lasts(store, seconds):
-        """Whether a class of so many seconds is filled and extended before they have gone by."""
+        """Whether a class of `seconds` is filled and extended before they have gone by."""
         for code in (CODE, OTHER):
             await store.drop(code)
         end = round(time.time() + seconds)
@@ -290,7 +290,7 @@ async def _listens(store, *news):
 
 
 def test_a_file_is_read_by_the_next_process_after_one_was_killed(tmp_path):
-    """What was confirmed is there: the process says so after each answer, and is killed at the tenth."""
+    """Confirmed answers are there: the process confirms each, and is killed at the tenth."""
     file = tmp_path / "classes.db"
     code = f"""
 import asyncio, time, pathlib

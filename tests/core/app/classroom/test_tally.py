@@ -1,4 +1,4 @@
-"""What a class has answered, counted by hand."""
+"""A class's answers, counted by hand."""
 import json
 import math
 

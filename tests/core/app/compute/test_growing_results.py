@@ -1,5 +1,5 @@
-"""What grows on a thread while pages show it: shared by its readers, stopped when the last turns away, kept
-when it is whole.
+"""Results that grow on a thread while pages show them: shared by readers, stopped when the last turns away, kept once
+whole.
 """
 from __future__ import annotations
 

@@ -546,7 +546,7 @@ def value(written: str) -> float:
 
 
 def shown(at: AppTest, start: str) -> list[str]:
-    """What stands after each = of the formula that begins with this."""
+    """The parts after each = of the formula that begins with this."""
     return next(latex for latex in formulas(at) if latex.startswith(start)).split("=")[1:]
 
 

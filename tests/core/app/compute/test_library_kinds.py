@@ -174,7 +174,7 @@ def test_the_blanks_are_filled_by_the_readers_encoder(name: str, theirs):
 
 
 def hf_probability(model: hf.PreTrainedModel, filled: blank.Filled) -> float:
-    """What transformers' model gives the hidden token under a triangular mask."""
+    """transformers' probability of the hidden token under a triangular mask."""
     n, (position, *_) = len(filled.inputs), filled.blanks
     triangle = torch.full((n, n), torch.finfo(torch.float32).min).triu(1)[None, None]
     with torch.no_grad():
@@ -270,7 +270,7 @@ def test_every_head_of_an_encoder_stands_on_the_wall_whole_and_its_loss_is_felt_
 
 
 def live_question(at, loaded: cache.LoadedModel) -> dict:
-    """What the wall asks with while a hand moves."""
+    """The wall's question while a hand moves."""
     return {"model": loaded.name, "device": devices.CPU, "token_ids": [int(i) for i in (
         *loaded.tokenizer.begin, *loaded.tokenizer.encode_blanks(at.session_state["prompt"]), *loaded.tokenizer.end)]}
 

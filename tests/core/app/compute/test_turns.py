@@ -26,7 +26,7 @@ def quick(monkeypatch: pytest.MonkeyPatch):
 
 
 class Away(BaseException):
-    """What calls a thread away, as Streamlit's signals do."""
+    """A signal that takes a thread away, as Streamlit's do."""
 
 
 def started(what: Callable[[], object]) -> tuple[threading.Thread, list]:

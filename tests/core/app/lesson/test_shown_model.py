@@ -1,4 +1,4 @@
-"""What stands around a view speaks of the model that the view shows; below a view without a picture nothing does."""
+"""The parts around a view speak of the model that the view shows; below a view without a picture nothing does."""
 from __future__ import annotations
 
 import json
@@ -35,7 +35,7 @@ def captions(at: AppTest) -> list[str]:
 
 
 def n_blocks(at: AppTest) -> str:
-    """What the strip says above its blocks."""
+    """The strip's words above its blocks."""
     [strip] = [json.loads(each.proto.json) for each in at.get("bidi_component") if each.proto.component_name == "strip"]
     return strip["blocks"]
 

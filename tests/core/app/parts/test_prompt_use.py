@@ -1,5 +1,5 @@
-"""Where the prompt bar says that the prompt is not used, another one changes nothing; elsewhere it changes the view. A
-list that names its tokens is another list.
+"""Another prompt changes nothing if the bar says that the prompt is not used; elsewhere it changes the view. A list
+that names its tokens is another list.
 """
 from __future__ import annotations
 

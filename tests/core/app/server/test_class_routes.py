@@ -146,7 +146,7 @@ def test_a_wrong_key_counts_like_a_wrong_code_and_the_right_one_is_never_refused
 
 
 def test_the_odds_of_finding_a_code_are_what_its_file_says():
-    """By hand: so many tries of 19^6 codes."""
+    """By hand: the codes tried, out of 19^6."""
     lesson, hours = (300 + 120 * 60 * h for h in (1.5, 6))
     assert (lesson, hours) == (11_100, 43_500)
     for rate, line, a_minute, at_once in ((class_routes.WRONG, class_routes.TURNS, 120, 300),

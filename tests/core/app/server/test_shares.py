@@ -1,4 +1,4 @@
-"""What one reader and one address may take of the processor for the questions of hands that move."""
+"""The processor's share for one reader and one address, in the questions of hands that move."""
 from __future__ import annotations
 
 import asyncio
@@ -196,7 +196,7 @@ def test_what_is_the_same_for_all_waits_for_nobody(monkeypatch: pytest.MonkeyPat
 
 
 def status_of(*messages: dict) -> int:
-    """What the route answers to a connection that says this and then is gone."""
+    """The route's answer to a connection that says this and then is gone."""
     said, answered = iter([*messages, {"type": "http.disconnect"}]), []
 
     async def receive() -> dict:

@@ -109,7 +109,7 @@ def test_a_link_stays_as_it_is_until_the_page_stands_and_then_says_no_default(vi
 
 
 def test_a_run_from_the_history_writes_what_the_browser_may_have_lost(visitor):
-    """What a run that the reader left still told the browser stands in the entry that they went to."""
+    """The words of a run that the reader left stand in the entry that they went to."""
     visitor.runs()
     visitor.goes_back_to("heads", heads_panel="wall")
     assert visitor.query == {"heads_panel": "wall"} and visitor.query.messages == 1

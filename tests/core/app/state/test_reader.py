@@ -103,7 +103,7 @@ def read_and_looked_at(visit, prefix: str, parameters: dict[str, str]) -> None:
             assert ((-LARGEST if setting.low is None else setting.low) <= value
                     <= (LARGEST if setting.high is None else setting.high)), name
     assert not any(hostile.MARKUP.search(hostile.bare(notice)) for notice in session["notices"])
-    # the address says what was read, and says it to others too
+    # the address says what was read, to others as well
     again, _, same = visit(prefix, dict(query))
     assert (same == values
             and all(again[key] == session[key] for key in ("model", "device", "present", "class", "selection")))

@@ -1,4 +1,4 @@
-"""What the model says to a class that plays, against the logits themselves."""
+"""The model's words to a class that plays, against the logits themselves."""
 import numpy as np
 import pytest
 import torch

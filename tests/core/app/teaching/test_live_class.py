@@ -31,7 +31,7 @@ def opened(lesson: str, **query: str):
 
 
 def desk(at) -> dict:
-    """What the button of the class was given."""
+    """The message to the class's button."""
     return json.loads(next(element.proto.json for element in at.get("bidi_component")
                            if element.proto.component_name == "class_desk"))
 
@@ -190,7 +190,7 @@ def test_a_step_of_a_plan_gives_the_second_device_its_notes():
     assert notes["ask"] == steps[first].settings["ask"] and notes["look"] == steps[first].look
     asked_ = given(at, "class_wall")["asked"]
     assert asked_["ask"] == plain(steps[first].settings["ask"]) and asked_["guess"]["chance"]
-    # what the question is about stands on the phones, too
+    # the question's subject also stands on the phones
     assert asked_["prompt"] == (at.session_state["prompt"] if "prompt" in steps[first].settings else "")
 
 
