@@ -27,7 +27,7 @@ MEANINGS = {"E": "kept", "P": "position", "attention": "attention", "mlp": "mlp"
             "output": "residual"}
 ATTENTION_SETTINGS = "n_heads", "n_kv_heads", "d_model", "d_k", "d_v", "attention_bias"
 HEIGHT, PRESENT_HEIGHT = 440, 330      # px of the diagram
-LARGEST = "attention", "mlp", "E"      # the parts of which one is the largest, in the order of the options
+LARGEST = "attention", "mlp", "E"      # one of these is the largest part, in the order of the options
 ALIKE = 0.9             # a part with this share of the largest one's parameters has about as many
 HALF = (0.45, 0.55)     # a part in between, of another one, is about half of it
 # A design: the block's wiring with the changes marked, the parameters of each part, and the costs against a baseline.

@@ -14,7 +14,7 @@ SIZES = (8, 14, 16, 28, 32, 56)          # of a patch, all divisors of SIDE
 FINEST_READ = 14                         # the smallest patch that the head reads: 784 tokens would be slow
 CHANNELS = 3
 TEXT = 512                               # tokens of BERT's context
-SOUND_SECONDS, FRAME = 30, 0.02          # of a sound, in frames of 10 ms of which two are joined
+SOUND_SECONDS, FRAME = 30, 0.02          # of a sound, in frames of 10 ms joined in pairs
 INSULIN = "GIVEQCCTSICSLYQLENYCN" "FVNQHLCGSHLVEALYLVCGERGFFYTPKT"      # human, chains A and B, a letter a residue
 # An image with the grid of its patches; the patches in a row and the squares of pairs of several sequences, or what an
 # attention head gives each patch.

@@ -45,12 +45,12 @@ SETTINGS = Settings("architectures", {
     "measure": Setting("parameters", options=("parameters", "layers", "width", "heads", "context", "tokens", "compute",
                                               "energy")),
     "pair": Setting("en_de", options=("en_de", "en_fr")),
-    "parameters": Setting(175.0, low=1e-6, high=1e5), # of a training, in billions; it opens as that of GPT-3
+    "parameters": Setting(175.0, low=1e-6, high=1e5), # of a training, in billions; it opens as GPT-3's
     "tokens": Setting(300.0, low=1e-6, high=1e6),     # likewise
     "hardware": Setting("v100", options=("p100", "v100", "a100", "h100", "tpu_v4")),
     "devices": Setting(10_000, low=1, high=10_000_000),
     "share": Setting(20, low=1, high=100),            # utilisation of the hardware's peak in training, %
-    "pue": Setting(1.1, low=1, high=2),               # power of the site over that of its devices
+    "pue": Setting(1.1, low=1, high=2),               # power of the site over its devices'
     "price": Setting(2.0, low=0.01, high=1000),       # of a device-hour, in dollars
     "machine": Setting("pass", options=("pass", "roofline", "array")),
     "pass_model": Setting("own", options=MACHINE_MODELS),

@@ -429,7 +429,7 @@ def _lines(page: Lesson, pair: Translation, block: int, head: int, step: int) ->
 
 
 def _mean_lines(page: Lesson, pair: Translation, block: int, step: int) -> list[tuple[str, str]]:
-    """The weight that the picture shows where it shows the mean of all heads: that of the strongest source token."""
+    """The weight shown with the mean of all heads: the strongest source token's."""
     weights = pair.trace.blocks[block].cross.pattern[:, step].double()
     mean = weights.mean(0)
     strongest = int(mean.argmax())

@@ -195,9 +195,9 @@ def gains(norm: Norm, config: ModelConfig, head: int) -> Tensor:
 
 
 def statistics(x: Tensor, norm: Norm, config: ModelConfig, head: int) -> tuple[Tensor, Tensor]:
-    """(N,), (N,) float64: what is taken off the components of one head's queries or keys x (h, N, d_k), and what the
-    rest is divided by, ε included: 0, and each vector's own root mean square or that of all heads of its token
-    together; or, where each head has a norm, the vector's mean and standard deviation.
+    """(N,), (N,) float64: the number subtracted from the components of one head's queries or keys x (h, N, d_k), and
+    the divisor of the rest, ε included: 0, and each vector's own root mean square or that of all heads of its token
+    together; or, if each head has a norm, the vector's mean and standard deviation.
     """
     normed = x.transpose(0, 1).flatten(1) if config.qk_norm_joint else x[head]
     mean, scale = norm_statistics(normed.double(), "layernorm" if config.qk_norm_heads else "rmsnorm", norm.epsilon)
@@ -206,8 +206,8 @@ def statistics(x: Tensor, norm: Norm, config: ModelConfig, head: int) -> tuple[T
 
 def transforms(weights: Block) -> dict:
     """The parameters that turn q_raw and K_raw into q and K, and products into scores: ε of the norm of queries and
-    keys (None: there is none), the angle of each rotated pair at position 1 and what its turn is multiplied by, the
-    divisor of the products, and the cap (0: none).
+    keys (None: there is none), the angle of each rotated pair at position 1 and the factor of its turn, the divisor of
+    the products, and the cap (0: none).
     """
     config = weights.config
     return {"norm": None if weights.q_norm is None else {"epsilon": weights.q_norm.epsilon,

@@ -35,7 +35,7 @@ from pages.attention.shared import PREFIX, listed, numbered, own_seed, read, sho
 TRAINED = {"dot": "positions-learned", "multiplicative": "scores-multiplicative", "additive": "scores-additive"}
 SHOWN, SHOWN_PRESENT = 7, 4    # candidates in the paired bars
 CHART, CHART_PRESENT = 290, 248     # height of a chart in pixels
-SEEN_CHANGE = 0.05            # of a probability: what one sees in a bar
+SEEN_CHANGE = 0.05            # of a probability: visible in a bar
 UNDIVIDED = ("additive", "cosine")      # scores that no width makes larger, so nothing divides them
 OTHER = 3                     # the option of the question: another token leads
 ASKED_WINDOW = 4              # keys of the question's sliding window
@@ -254,7 +254,7 @@ def _title(page: Lesson, run: Run, change: Intervention, effect: Effect, p: np.n
 
 
 def _spread(page: Lesson, traces: dict[str, Trace]) -> str:
-    """How evenly all heads spread their weights in both passes; "" where a query has no choice of keys."""
+    """How evenly all heads spread their weights in both passes; "" if a query has no choice of keys."""
     before, after = map(score_scaling.mean_entropy, traces.values())
     return "" if math.isnan(before + after) else ". " + page.label("switches_spread", before=readable(before),
                                                                    after=readable(after))

@@ -60,7 +60,7 @@ def calculated(vectors: tuple[tuple[float, ...], ...], weights: str) -> Steps:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """To which of the vectors the third one gives most; asked without weights, where the products can be worked out."""
+    """Ask which vector the third one weighs most, without W, so that the products can be worked out."""
     vectors = points()
     if read("three_weights") == "on":
         return None

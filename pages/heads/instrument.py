@@ -58,7 +58,7 @@ def bar(page: Lesson, run: Run) -> None:
 def draw(page: Lesson, run: Run) -> Callable[[], Reading]:
     """Wall and panel, each a fragment: what a hand does redraws only what it changes.
 
-    Present mode shows one picture at a time; but the wall stands beside what is lost when its heads are switched off.
+    Present mode shows one picture at a time; but the wall stands beside the loss when heads are switched off.
     """
     if reader.present() and read("panel") == "wall":
         _wall(page, run)

@@ -11,9 +11,9 @@ from core.figures.numbers import percent
 from pages.heads.panels import axis_end, other_run
 from pages.heads.shared import Pair, change_now, patterns_of, picked_pair, read, rollout_of
 
-LEAST_KEYS = 3        # from which one can be picked
+LEAST_KEYS = 3        # keys to choose from
 HALF = 0.5            # of a row's weight
-SEEN_CHANGE = 0.05    # of a probability: what one sees in a bar
+SEEN_CHANGE = 0.05    # of a probability: visible in a bar
 OTHER = 3             # the option of that question: another token leads
 NEARLY_ALL = 0.8      # of a head's attention
 EVEN = 1.5            # times the share that every key would have: a row whose largest weight is below is even

@@ -172,7 +172,7 @@ def attached(name: str) -> dict:
     """The arguments key and on_change that tie a widget to one of SETTINGS; a setting that the wall depends on draws
     the wall again.
     """
-    arguments = SETTINGS.attached(name, lambda: None)       # what it is in is a fragment of its own
+    arguments = SETTINGS.attached(name, lambda: None)       # its fragment draws itself again
     if name not in ("changed", "action"):
         return arguments
 
@@ -190,8 +190,8 @@ def redraw(*also: str) -> None:
 
 
 def redraw_in_turn(first: Sequence[str], later: Sequence[str]) -> None:
-    """Callback: draw the fragments `first` again, and then `later`; in present mode the whole page, since there the
-    choice decides what stands on it, and the whole picture where a guess stands above it that may be told no longer.
+    """Callback: redraw the fragments `first`, then `later`. In present mode redraw the page, since the choice decides
+    what stands on it; under a told guess redraw the whole picture, since the guess may lapse.
     """
     if reader.present():
         rerun()
@@ -251,8 +251,8 @@ def measured(value: float) -> str:
 
 
 def divergence_of(run: Run, layer: int, head: int, position: int) -> float:
-    """KL(before ‖ after) in nats of what is predicted at `position`, with this head alone set to zero; of a model
-    without a head for that, how far its last vector there is moved.
+    """KL(before ‖ after) in nats of the prediction at `position`, with this head alone set to zero; without a language
+    head, how far the last vector there moves.
     """
     key = run.key("heads_kl", layer, head, position)
     off = Intervention(heads=(HeadEdit(layer, head),))

@@ -10,7 +10,7 @@ from core.evaluation import teaching_tasks as evaluation
 from core.training import teaching_text
 from core.training.teaching_text import Exercise
 
-SEED = 7                # of the exercises, none of which the model was trained on, except facts
+SEED = 7                # of the exercises; the model was trained on none but facts
 PART = 4                # exercises of one step of the progress bar
 # the classes of the tasks that are a choice between two
 CLASSES = {"sentiment": (" positive", " negative"), "labels": (" A", " B")}

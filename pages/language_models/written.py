@@ -21,7 +21,7 @@ MOST_FACTORS = 8           # of a product in In numbers
 @dataclass(frozen=True)
 class Written:
     """A prompt's answer. tokens: visible, the line's end last; ids: of the N_NEXT most probable tokens at each of them,
-    the first of which is the one that was taken; log_probs: their ln p in nats.
+    the one taken first; log_probs: their ln p in nats.
     """
 
     prompt: str

@@ -25,7 +25,7 @@ from pages.limits.shared import PREFIX, attached, choice, met_teaching, own_seed
 KINDS = ("sentiment", "opposites", "agreement", "copying", "sums", "counting", "summary")
 N_EACH = 16             # exercises of each kind
 SURE = 0.8              # the probability from which on a token counts, in the question before the picture
-CLOSE = 0.02            # of a share: one that comes so near to what is said comes as often as that
+CLOSE = 0.02            # shares no further than this from the stated one count as equal to it
 MOST_TOKENS = 2_400        # read of a source
 TEXTS, TOKENS = 40, 60     # samples of the control, and tokens of each
 FEW_TEXTS, FEW_TOKENS = 24, 24     # the same for the question
@@ -90,8 +90,8 @@ def documents(source: str, seed: int, prompt: str) -> list[str]:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """Whether the likeliest token comes more or less often than is said, or as often, where the model is nearly sure of
-    it; asked of a model that is often so.
+    """Ask whether the likeliest token comes more often, less or as often as said, when the model is nearly sure of it;
+    only if it often is.
     """
     source, seed = read("source"), read("seed")
     is_trained = met_teaching(run.model_name) in ("whole", "part") and cache.name_and_step(run.model_name)[1] is None

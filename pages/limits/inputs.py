@@ -27,7 +27,7 @@ from pages.limits import components
 from pages.limits.shared import PREFIX, captioned_choice, keep, read
 
 METHODS = ("gradient", "integrated", "removed", "replaced", "rollout")
-LEAST_TOKENS = 5            # of a prompt of which one token counts most
+LEAST_TOKENS = 5            # of a prompt, to ask which counts most
 MOST_TOKENS = 40            # that get an attribution, the end-of-text token included
 RANDOM_SEED = 0
 GAP = 0.05                  # relative error of integrated gradients above which the page says so

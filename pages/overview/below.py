@@ -59,7 +59,7 @@ def reading(page: Lesson, run: Run, position: int, layer: int, row: DeltaGenerat
 
 
 def _silent(page: Lesson, run: Run, position: int, layer: int, row: DeltaGenerator) -> Reading:
-    """The same of a model without a language head: nothing of what it expects."""
+    """The same for a model without a language head, so without predictions."""
     stream = packed_pass(run)[1]["stream"][:, position]
     said = page.label("twin_silent", n=len(run.token_ids), n_cut=run.n_cut, token=escaped(run.tokens[position]),
                       position=position, model=escaped(run.title), first=readable(stream[0]),
@@ -94,7 +94,7 @@ def pass_lines(page: Lesson, run: Run, position: int, layer: int) -> list[tuple[
 
 
 def embedding_lines(page: Lesson, run: Run, position: int, token: str) -> list[tuple[str, str]]:
-    """The first number of what enters the blocks, where it is more than an entry of E."""
+    """The first number of the blocks' input, if it is more than an entry of E."""
     trace, model, token_id = run.trace, run.model, run.token_ids[position]
     if trace.position is not None:
         row = "(E W_E)" if model.config.plain_maps else "E"

@@ -29,7 +29,7 @@ _picture = token_view("recurrence_gates", __file__)
 
 
 def lstm_of(run: Run, seed: int) -> Cell:
-    """The untrained LSTM whose gates are merged: that of Unrolled with one layer."""
+    """The untrained LSTM whose gates are merged: Unrolled's with one layer."""
     return cells(run.model.E.shape[1], "lstm", 1, False, seed)[0][0]
 
 
@@ -55,7 +55,7 @@ def predict(page: Lesson, run: Run) -> Prediction:
 
 
 def names_of(stage: str) -> dict[str, str]:
-    """The symbols of a stage's parts by their place, which is that in the LSTM; "" where nothing is left there."""
+    """The symbols of a stage's parts, at their places in the LSTM; "" for a part left out."""
     if stage == "lstm":
         return dict(zip(PARTS, "figoch"))
     o, state = {"coupled": "oc", "one_state": ("", "h"), "gru": "rh"}[stage]

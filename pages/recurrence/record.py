@@ -15,10 +15,10 @@ from pages.recurrence.recorded import FILE, name_of
 from pages.recurrence.shared import SETTINGS
 
 WIDTHS = (32, 64, 128)
-RACES = 6                        # of each width, of which the one that was disturbed least is kept
+RACES = 6                        # runs of each width; the one disturbed least is kept
 FEW = 2                          # letters to recall, which an LSTM comes to do as well
 WRITERS = (("copy", 64), ("reverse", 64), ("copy", 16))      # the order, and the hidden units
-DIGITS = 4                                                   # significant, of what is kept
+DIGITS = 4                                                   # significant digits kept
 
 
 def _default(name: str) -> int:

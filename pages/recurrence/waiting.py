@@ -14,7 +14,7 @@ from core.learning import recurrent_cells
 from pages.recurrence.shared import PREFIX
 from pages.recurrence.unrolled import N_HIDDEN, inputs
 
-PLACES = 16          # at most, of which the losses are shown
+PLACES = 16          # at most, to show losses of
 LONGER = 10          # times the text, in the question below the picture
 # Two rows of losses that come in step by step, a slider of the steps, and a button that plays them.
 _picture = token_view("recurrence_waiting", __file__, PLAYER_CSS)

@@ -34,7 +34,7 @@ from pages.residual_stream.shared import (
 )
 
 MEASURES = ("stream", "attention", "mlp", "change", "turn")
-LEAST_GUESSED = 4          # tokens of a text of which one's vector is the longest
+LEAST_GUESSED = 4          # tokens of a text, to ask whose vector is longest
 APART, GROWN = 1.25, 1.2    # ratios: one line stands far above the others; the lines have grown at all
 PICTURE = f"{PREFIX}norms"
 HERE = Path(__file__).parent

@@ -1,6 +1,6 @@
-"""One block, part by part: what enters, what each part makes of it, the sums and the norms, for two tokens side by
-side. One of them can be exchanged before any part, and the norms can stand where they first stood. Of an
-encoder-decoder it is a block of the decoder, while that writes what it makes of the prompt.
+"""One block, part by part: the input, each part's output, the sums and the norms, for two tokens side by side. One of
+them can be exchanged before any part, and the norms can stand where they first stood. Of an encoder-decoder it is a
+block of the decoder, while it writes its version of the prompt.
 """
 from dataclasses import dataclass
 
@@ -83,8 +83,8 @@ class Scene:
 
 
 def _block(run: Run, model: Transformer, layer: int, patch: tuple[int, int] | None = None) -> BlockTrace:
-    """The block's trace in the run, or in the model's own pass where it is wired anew; patch: the position of which the
-    vector that enters the block is replaced, and the one that it is taken from.
+    """The block's trace in the run, or, if the model is wired anew, in its own pass; patch: the position whose input
+    vector is replaced, and the position that it is taken from.
     """
     ids = run.token_ids
     intervention = Intervention(patches=() if patch is None else (Patch(layer, patch[0], tuple(ids), patch[1]),))
@@ -249,8 +249,8 @@ def _table(scene: Scene, rows: tuple[one_block.Row, ...], names: list[str]) -> p
 
 
 def _lines(page: Lesson, scene: Scene, rows: tuple[one_block.Row, ...]) -> list[tuple[str, str]]:
-    """The first number of the first sum, and of that of cross-attention, and the first output of the feed-forward part,
-    of those that the block has.
+    """The first number of the first sum and of cross-attention's, and the first output of the feed-forward part, as far
+    as the block has them.
     """
     of_token = {row.name: row.values[scene.position].double() for row in rows}
     lines = [_sum(page, scene, of_token)]
@@ -289,7 +289,7 @@ def _cross_sum(page: Lesson, scene: Scene, of_token: dict[str, Tensor]) -> tuple
 
 
 def _kept(alpha: float, value: float) -> tuple[str, str]:
-    """LaTeX of how a number of the stream enters a sum: what stands before its symbol, and the number itself."""
+    """LaTeX of a number of the stream in a sum: the text before its symbol, and the number itself."""
     return (r"\alpha\, ", rf"{latex_number(alpha)} \cdot ({latex_number(value)})") if alpha != 1 else (
         "", latex_number(value))
 

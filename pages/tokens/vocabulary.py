@@ -19,7 +19,7 @@ from pages.tokens.shared import PREFIX, hex_bytes, keep, question, read
 SEARCH = f"{PREFIX}vocabulary_search"
 MOST_SEARCHED = 60      # characters of a search
 MOST_ROWS, N_NUMBERS = 12, 4     # tokens, and numbers of each row of E, that are listed
-LEAST_OFFERED = 3       # different tokens of which one has the smallest id
+LEAST_OFFERED = 3       # different tokens, to ask for the smallest id
 # The vocabulary, searched while the reader types, and the open token: its merges, its bytes, the bits of its
 # characters.
 _picture = token_view("token_vocabulary", __file__)

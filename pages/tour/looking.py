@@ -38,9 +38,9 @@ def look(page: Lesson, run: Run, done: dict) -> Step:
 
 
 def telling_head(run: Run) -> tuple[int, int]:
-    """(layer, head) of the head that says most for the likeliest next token while it looks back hard: of those whose
-    largest weight is on an earlier token of the text, the one with the largest product of that weight and of what it
-    adds to the token's logit; of all heads, where none looks back so.
+    """(layer, head) of the head with the largest product of its largest weight and its addition to the likeliest next
+    token's logit, among heads whose largest weight is on an earlier token of the text; among all heads if there is
+    none.
     """
     def make() -> tuple[int, int]:
         trace, last, first = run.trace, len(run.token_ids) - 1, len(run.tokenizer.begin)
@@ -100,8 +100,8 @@ def wall_of(run: Run) -> tuple[int, np.ndarray]:
 
 
 def layers(page: Lesson, own: Run, done: dict) -> Step:
-    """Layer by layer: from which block on the likeliest next token leads, in the prompt or, where there the last block
-    alone decides, in the tour's own sentence.
+    """Layer by layer: the block from which on the likeliest next token leads, in the prompt or, if only the last block
+    decides there, in the tour's own sentence.
     """
     n, run = own.model.config.n_layers, told_early(page, own)
     _, top, _ = first_word(run)
@@ -126,8 +126,8 @@ def layers(page: Lesson, own: Run, done: dict) -> Step:
 
 
 def told_early(page: Lesson, run: Run) -> Run:
-    """The run, or the same model on the tour's own sentence, where its likeliest next token leads before the last block
-    and that of the run does not.
+    """The run; or the same model's on the tour's own sentence, if its likeliest next token leads before the last block
+    there and not in the run.
     """
     if leads_early(run):
         return run

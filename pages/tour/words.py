@@ -53,7 +53,7 @@ def finish(_page: Lesson, run: Run, done: dict) -> Step:
 
 
 def _counted(run: Run, typed: str) -> tuple[str, float, list[tuple[str, dict]]]:
-    """The word that counts, its probability, and what is said of it: the typed one with a small letter, where that fits
+    """The word that counts, its probability, and what is said of it: the typed one with a small letter, if that fits
     better.
     """
     p, small = probability_of(run, typed), typed.lower()

@@ -34,7 +34,7 @@ from pages.training.shared import (
 
 COLUMNS = f"{PREFIX}columns"
 N_PUSHED = 7          # tokens whose gradient is drawn
-LEAST_GUESSED = 4     # tokens of a text of which one is the most surprising
+LEAST_GUESSED = 4     # tokens of a text, to ask which surprises most
 NATS = {"nats": 1.0, "bits": math.log(2)}     # in each unit
 BARS, BARS_PRESENT = 175, 70
 # A text under teacher forcing, a column for each position: the input token, the model's guess, the true next token, and

@@ -157,7 +157,7 @@ def _chart(page: Lesson, drawn: dict[str, Schedule], picked: str, peak: float, *
 
 
 def _known_chart(page: Lesson, row: Trained) -> None:
-    """Chart the schedules of all models that the table tells enough of, that of `row` lit."""
+    """Chart the schedule of every model that the table tells enough of, with `row` lit."""
     rows = known_rates()
     least = rows.groupby("line")["y"].last().min()        # a warm-up begins below, which would take half of the picture
     show_spec("schedule", rows, charts.among(

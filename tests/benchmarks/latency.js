@@ -4,7 +4,7 @@
   const state = (window.__latency = { start: null, first: null, last: null, picture: "body", canvas: false, box: null,
     awaited: false });
 
-  // Where the picture is a canvas, only what is drawn counts: Streamlit changes attributes around it before.
+  // If the picture is a canvas, only what is drawn counts: Streamlit changes attributes around it before.
   function changed(element, drawn) {
     if (state.start === null || (state.canvas && !drawn) || state.awaited || !inPicture(element)) return;
     // one frame shows all that changes before it: a picture of a thousand strokes is not to wait for a

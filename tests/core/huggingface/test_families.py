@@ -174,7 +174,7 @@ def their_output_map(theirs, folder, layer):
     """The parameter of theirs that holds W_O of a block, and how to take it apart."""
     plan = families.plan_of(hub.read_config(folder / hub.CONFIG), headers(folder))
     entry = next(entry for entry in plan.entries if entry.ours == (f"blocks.{layer}.W_O",))
-    # which has other names in memory than in files, if it also reads pictures
+    # a model that also reads pictures has other names in memory than in files
     name = entry.theirs.replace("language_model.model.", "model.language_model.")
     return entry, dict(theirs.named_parameters())[name]
 
