@@ -181,7 +181,7 @@ def test_markup_is_made_in_one_place_and_code_of_a_text_nowhere():
 
 
 def test_javascript_reads_no_names_of_the_frameworks():
-    """What is private of the libraries of charts is read in one file, which a browser test walks."""
+    """One file alone, which a browser test walks, reads what is private of the libraries of charts."""
     scripts = {script.relative_to(ROOT): script.read_text(encoding="utf-8")
                for folder in ("core", "pages") for script in (ROOT / folder).rglob("*.js")}
     assert [str(path) for path, text in scripts.items() if re.search("data-testid|dataset\\.testid", text)] == []

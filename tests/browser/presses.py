@@ -3,7 +3,7 @@
     python -m tests.browser.presses [--lesson heads ...]
 
 It takes a quarter of an hour for all views. tests/pages/test_every_control.py uses every control of Streamlit's once at
-each run of the tests; here what pictures draw by themselves is pressed, too.
+each run of the tests; here also what pictures draw by themselves is pressed.
 """
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MOST_ALIKE = 3      # pressed of buttons with one class, such as the tokens of a
 
 @dataclass
 class Presses:
-    """What was pressed, and what went wrong: each with its view and the control's name."""
+    """A hand that presses. n: controls pressed; faults: what went wrong, each with its view and the control's name."""
 
     page: Page
     url: str

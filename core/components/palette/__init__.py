@@ -1,4 +1,4 @@
-"""A button that opens a field that finds every place of the app while the reader types; Ctrl+K, ⌘K and / open it too.
+"""A button that opens a field that finds every place of the app while the reader types; Ctrl+K, ⌘K and / also open it.
 
 palette.js: the button and the keys; finder.js, loaded when it is first opened: the dialog; search.js: the search.
 """
