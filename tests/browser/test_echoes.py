@@ -98,7 +98,7 @@ class Line:
 
     def await_answer(self, until: str = "script_finished") -> list[bytes]:
         """All that came since, up to the next message of that type: by default to the end of the next run."""
-        assert comes(self._page, lambda: any(kind_of(message) == until for message in self._held)), "no answer came"
+        assert comes(self._page, lambda: any(kind_of(message) == until for message in self._held or ())), "none came"
         answer, self._held = self._held, []
         return answer
 

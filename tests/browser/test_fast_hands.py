@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 
 from tests.browser.conftest import Tab
 from tests.browser.pictures import comes
@@ -33,6 +33,12 @@ class SlowLine(Line):
         super().__init__(page)
         self.ahead: list[str] | None = None     # what the server has to say until then; None: nothing is held back
         self._asking, self.late = False, []     # late: the page's words that had to wait for it
+        self.from_the_start = False     # whether all that the server says is held back from the connection on
+
+    def _connect(self, socket: WebSocketRoute) -> None:
+        super()._connect(socket)
+        if self.from_the_start:
+            self.hold()
 
     def let_one_ask(self, ahead: list[str]) -> None:
         """Let the page say one word; what it says after it waits until the server has sent messages of the types in
@@ -102,4 +108,17 @@ def test_the_history_is_followed_while_a_prompt_of_its_last_entry_is_on_its_way(
     line.release()
     page.locator(".st-key-positions_stage .instrument").wait_for()
     settle(page)
+    assert page.errors == []
+
+
+def test_the_history_is_followed_before_the_page_has_heard_which_one_it_is(reader, server):
+    page, line = reader
+    line.from_the_start = True
+    page.goto(f"{server.url}/")
+    held = line.await_answer(BEGINS)
+    line.let(held)
+    go_to(page, f"{server.url}/?prompt=Mia%20likes%20apples.")
+    line.release()
+    settle(page)
+    expect(page.locator(".st-key-standing")).to_have_count(0)
     assert page.errors == []

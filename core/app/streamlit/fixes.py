@@ -24,6 +24,7 @@ import streamlit
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.runtime import state
 from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequestType
 from streamlit.runtime.state import session_state
 from streamlit.runtime.state.common import RegisterWidgetResult, WidgetMetadata
@@ -85,13 +86,20 @@ def take_up(session: AppSession, client_state: ClientState | None) -> None:
     """`AppSession.request_rerun`, except for fragments of a page that its reader has left; note which widgets the page
     reports.
     """
-    pages = session._pages_manager
-    if client_state and client_state.fragment_id and client_state.page_script_hash != (
-            pages.intended_page_script_hash or pages.current_page_script_hash):
+    if client_state and client_state.fragment_id and client_state.page_script_hash != shown_page(
+            session._pages_manager):
         return
     if client_state:
         session.session_state.reported = frozenset(widget.id for widget in client_state.widget_states.widgets)
     _request_rerun(session, client_state)
+
+
+def shown_page(pages: PagesManager) -> str:
+    """The hash of the page that the last run was asked for. A page that asks again before it has heard which one it is
+    names none, or the script of the whole app: then the page that the run came to.
+    """
+    asked = pages.intended_page_script_hash
+    return asked if asked in pages.get_pages() else pages.current_page_script_hash
 
 
 def clear_queue(session: AppSession, fragment_ids_this_run: list[str] | None = None) -> None:

@@ -13,6 +13,7 @@ import streamlit
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime import state
 from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.state.common import WidgetMetadata
 
 from core.app.streamlit import fixes
@@ -93,3 +94,12 @@ def test_only_a_widget_that_keeps_a_value_is_sent_again(kind: str):
     page = Page(kind, default=False)
     page.run(chosen=True)
     assert page.run()[1] is False
+
+
+@pytest.mark.parametrize(("asked", "shown"), [("second", "second"), ("", "first"), ("script", "first")])
+def test_the_page_that_a_run_was_asked_for_is_one_of_the_pages_or_the_one_that_the_run_came_to(asked: str, shown: str):
+    pages = PagesManager(str(ROOT / "app.py"))
+    pages.set_script_intent(asked, "")
+    pages.set_current_page_script_hash("first")
+    pages.set_pages_and_resolve({name: {"script_path": "", "page_script_hash": name} for name in ("first", "second")})
+    assert fixes.shown_page(pages) == shown
