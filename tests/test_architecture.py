@@ -29,6 +29,7 @@ LAYERS = [
     ["core.base"],
     ["core.figures"],
     ["core.sheets"],
+    ["core.recordings"],
     ["core.language"],
     ["core.learning"],
     ["core.evaluation"],
@@ -205,6 +206,12 @@ def test_an_import_in_a_function_has_its_reason():
                       if isinstance(node, ast.Import | ast.ImportFrom)
                       and not any("#" in line for line in lines[node.lineno - 2:node.lineno])]
     assert found == []
+
+
+def test_every_programme_is_named_after_its_room():
+    """`python -m core.training`; what a room records, core.recordings runs."""
+    assert [str(f.relative_to(ROOT)) for f in FILES if '__name__ == "__main__"' in f.read_text(encoding="utf-8")
+            and f.name != "__main__.py"] == ["core/app/server/script.py"]
 
 
 def test_the_app_reports_to_nobody():

@@ -1,17 +1,13 @@
 """Recorded times of attention, a window and a recurrent network, so that their chart has something to show before a
 reader measures them.
 
-    OMP_NUM_THREADS=1 python -m core.cost.length_times          times them again, in some seconds
-
-They are in assets/teaching/length_times.json.
+They are in assets/teaching/length_times.json, made by `python -m core.recordings length_times`.
 """
 import functools
 
-import torch
-
 from core.cost import growth
 from core.cost.growth import Timing
-from core.files import ASSETS, read_json, write_json
+from core.files import ASSETS, read_json
 
 FILE = ASSETS / "teaching" / "length_times.json"
 WIDTH, WINDOW = 64, 64
@@ -27,8 +23,8 @@ def recorded(width: int, window: int) -> tuple[Timing, ...]:
     return tuple(Timing(*row) for row in kept["times"])
 
 
-if __name__ == "__main__":
-    torch.set_num_threads(1)
+def record() -> dict:
+    """Time them; return what is kept."""
     times = growth.fastest(growth.measure(WIDTH, WINDOW, rounds=ROUNDS))
-    write_json(FILE, {"made by": "OMP_NUM_THREADS=1 python -m core.cost.length_times", "width": WIDTH, "window": WINDOW,
-                      "times": [[time.method, time.n, float(f"{time.seconds:.4g}")] for time in times]}, indent=None)
+    return {"width": WIDTH, "window": WINDOW,
+            "times": [[time.method, time.n, float(f"{time.seconds:.4g}")] for time in times]}

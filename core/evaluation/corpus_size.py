@@ -1,9 +1,8 @@
-"""The size of a bundled model's training text after lossless compression: `python -m core.evaluation.corpus_size
-CORPUS` measures the texts of `stories` again (some minutes) and keeps the result in assets/teaching/.
+"""The size of a bundled model's training text after lossless compression.
+
+That of `stories` is in assets/teaching/corpus_size.json, made by `python -m core.recordings corpus_size --corpus DIR`.
 """
-import json
 import lzma
-import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -40,6 +39,6 @@ def kept() -> CorpusSize:
     return CorpusSize(**read_json(FILE))
 
 
-if __name__ == "__main__":
-    size = measure(Path(sys.argv[1]), [name for name, _ in STORIES_TEXTS])
-    FILE.write_text(json.dumps(asdict(size), indent=1) + "\n")
+def record(folder: Path) -> dict:
+    """Measure the texts of `stories`; return what is kept."""
+    return asdict(measure(folder, [name for name, _ in STORIES_TEXTS]))

@@ -4,7 +4,6 @@ letters, and by a language model.
 Sources: al-Kindi, "On deciphering cryptographic messages" (9th century), for the counting of letters; Diaconis, "The
 Markov chain Monte Carlo revolution", Bulletin of the AMS 46 (2009), for the search over the keys.
 """
-import argparse
 import functools
 import math
 import string
@@ -23,6 +22,8 @@ ALPHABET = string.ascii_lowercase
 N_SIGNS = 27                        # the letters, and one sign for anything between words
 GAP = 26
 TRIPLES = Path(__file__).resolve().parents[2] / "assets" / "teaching" / "letter_triples.npy"
+TEXTS = ("childrens_books.txt", "storybooks_ccby.txt", "synthetic_bedtime.txt", "synthetic_child_stories.txt",
+         "synthetic_fables.txt", "tinystories.txt")          # in which the triples are counted
 N_STEPS, N_WALKS, HOTTEST = 10_000, 3, 6.0      # of a search; its first temperature, in nats
 N_CANDIDATES = 32                   # keys that the model evaluates in each round
 
@@ -230,13 +231,6 @@ def _numbers(key: str) -> np.ndarray:
     return np.array([*map(ALPHABET.index, key), GAP])
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """Count the triples in the texts of the files and write them to TRIPLES."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("files", nargs="+", help="text files; documents end with a line that holds only <|endoftext|>")
-    texts = (text for file in parser.parse_args(argv).files for text in corpus.read_documents(file))
-    np.save(TRIPLES, triple_counts(texts), allow_pickle=False)
-
-
-if __name__ == "__main__":
-    main()
+def record(folder: Path) -> np.ndarray:
+    """Count the triples in the files of the training text that TEXTS names."""
+    return triple_counts(text for name in TEXTS for text in corpus.read_documents(folder / name))

@@ -1,15 +1,11 @@
 """A table of all next-token probabilities: how many numbers it would have, and how few of its rows a text ever shows.
 
 A row is a context of t tokens, with a number for each of the |T| tokens that may come next: |T|^(t + 1) in all. The
-sequences of tokens in the training text of `stories` are counted once, by running
-
-    python -m core.language.next_token_table FOLDER
-
-which writes assets/teaching/sequences.json. FOLDER: the folder of the training text.
+sequences of tokens in the training text of `stories` are counted in assets/teaching/sequences.json, made by
+`python -m core.recordings sequences --corpus DIR`.
 """
 import json
 import math
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -92,20 +88,16 @@ def count(documents: Sequence[np.ndarray], held_out: Sequence[np.ndarray], size:
     return Sequences(size, standing[0], *map(tuple, (standing, different, asked, known)))
 
 
-def main(folder: str) -> None:
-    """Count the training text of `stories` in a folder, and write the counts."""
+def record(folder: Path) -> dict:
+    """Count the training text of `stories`; return the counts."""
     from core.model.checkpoints import BUNDLED, TOKENIZER  # the page needs none of it
     from core.model.tokenizer import Tokenizer  # the page needs none of it
     from core.training.corpus import read_documents  # the page needs none of it
 
     tokenizer = Tokenizer.load(BUNDLED / "stories" / TOKENIZER)
-    names = [path.name for path in sorted(Path(folder).glob("*.txt"))
+    names = [path.name for path in sorted(folder.glob("*.txt"))
              if not path.name.startswith(("heldout", "out_of_domain"))]
     documents, held_out = ([np.array(ids, dtype=np.uint16) for name in chosen
-                            for ids in tokenizer.encode_batch(read_documents(Path(folder) / name))]
+                            for ids in tokenizer.encode_batch(read_documents(folder / name))]
                            for chosen in (names, ["heldout_tinystories.txt"]))
-    SEQUENCES.write_text(json.dumps(vars(count(documents, held_out, tokenizer.vocab_size))) + "\n")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])
+    return vars(count(documents, held_out, tokenizer.vocab_size))

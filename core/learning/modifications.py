@@ -1,17 +1,13 @@
 """Modifications of the transformer, each measured on one small task with several seeds, in the spirit of Narang et al.
 2021, "Do Transformer Modifications Transfer Across Implementations and Applications?"
 
-    python -m core.learning.modifications          makes the recorded runs again
-
-They are in assets/teaching/modification_runs.json.
+The recorded runs are in assets/teaching/modification_runs.json, made by `python -m core.recordings modifications`.
 """
 import functools
 import statistics
 from collections.abc import Mapping, Sequence
 
-import torch
-
-from core.files import read_json, write_json
+from core.files import read_json
 from core.learning.learner import Knobs
 from core.learning.schedules import Schedule
 from core.learning.variants import Trial, Variant, task_of
@@ -75,6 +71,11 @@ def t_value(losses: Sequence[float], baseline: Sequence[float]) -> float:
     return (mean - own) / (deviation ** 2 / len(losses) + own_deviation ** 2 / len(baseline)) ** 0.5
 
 
+def record() -> dict:
+    """Train every variant with every seed; return the losses."""
+    return {"task": TASK, "steps": STEPS, "runs": [_record(variant) for variant in VARIANTS]}
+
+
 def _record(variant: str) -> dict:
     losses = []
     for seed in range(N_BASELINE if variant == BASELINE else N_SEEDS):
@@ -82,9 +83,3 @@ def _record(variant: str) -> dict:
         losses.append(float(f"{loss:.4g}"))
     print(variant, losses, flush=True)
     return {"variant": variant, "losses": losses}
-
-
-if __name__ == "__main__":
-    torch.set_num_threads(1)
-    write_json(FILE, {"made by": "python -m core.learning.modifications", "task": TASK, "steps": STEPS,
-                      "runs": [_record(variant) for variant in VARIANTS]}, indent=None)

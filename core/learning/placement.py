@@ -1,14 +1,12 @@
 """The placement of the norm, measured: the gradient of each block at the start, and the loss by step, at several
 depths.
 
-    python -m core.learning.placement          makes the recorded runs again
-
-They are in assets/teaching/placement_runs.json.
+The recorded runs are in assets/teaching/placement_runs.json, made by `python -m core.recordings placement`.
 """
 import functools
 from collections.abc import Iterator, Sequence
 
-from core.files import read_json, write_json
+from core.files import read_json
 from core.learning.learner import Knobs
 from core.learning.schedules import Schedule
 from core.learning.variants import Trial, Variant, gradients, task_of
@@ -79,15 +77,15 @@ def recorded(placement: str, n_layers: int, power: float, warmup: int) -> Sequen
     return _kept().get((placement, n_layers, power, warmup))
 
 
+def record() -> dict:
+    """Train at every depth with every rate and warm-up; return what is kept."""
+    runs = [_record(placement, n_layers, power, warmup) for n_layers in DEPTHS for power in RATES
+            for warmup in WARMUPS for placement in PLACEMENTS]
+    return {"task": TASK, "steps": STEPS, "seed": SEED, "runs": runs}
+
+
 def _record(placement: str, n_layers: int, power: float, warmup: int) -> dict:
     history = [(step, float(f"{loss:.4g}") if loss < float("inf") else None)
                for step, loss in trial(placement, n_layers, power, warmup).run(STEPS, EVERY)]
     print(placement, n_layers, power, warmup, history[-1], flush=True)          # one of about thirty runs
     return {"placement": placement, "n_layers": n_layers, "power": power, "warmup": warmup, "history": history}
-
-
-if __name__ == "__main__":
-    runs = [_record(placement, n_layers, power, warmup) for n_layers in DEPTHS for power in RATES
-            for warmup in WARMUPS for placement in PLACEMENTS]
-    write_json(FILE, {"made by": "python -m core.learning.placement", "task": TASK, "steps": STEPS, "seed": SEED,
-                      "runs": runs}, indent=None)

@@ -1,10 +1,8 @@
 """Linear probes: how well the token k places back can still be read off a token's vector, after each block.
 
-    python -m core.learning.probe          trains them again, in a quarter of an hour
-
 Each probe is one matrix and a softmax over the commonest tokens, trained on vectors h_t of texts that the model itself
 has written, and tried on other texts (Alain and Bengio 2016, "Understanding intermediate layers using linear classifier
-probes"). The results are in assets/teaching/probe_runs.json.
+probes"). The results are in assets/teaching/probe_runs.json, made by `python -m core.recordings probe`.
 """
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from core.files import read_json, write_json
+from core.files import read_json
 from core.model import checkpoints
 from core.model.block import KVCache
 from core.model.generation import log_probs_of, next_logits
@@ -156,19 +154,15 @@ def frequencies(texts: Tensor, vocab_size: int) -> tuple[list[float], list[float
             len(tested[0]), float((tested[0] < N_CLASSES - 1).float().mean()))
 
 
-def _record() -> dict:
+def record() -> dict:
+    """Train the probes of MODEL; return their results."""
     model, _ = checkpoints.load_bundled(MODEL)
     texts = written(model, N_TRAIN + N_VALID + N_TEST, N_TOKENS, SEED)
     each = np.stack([measure(model, texts, depth) for depth in range(model.config.n_layers + 1)])
     shuffled = measure(model, texts, model.config.n_layers, shuffle=True)[:, 0]
     commonest, entropy, counted, covered = frequencies(texts, model.config.vocab_size)
-    return {"made by": "python -m core.learning.probe", "model": MODEL, "distances": DISTANCES,
+    return {"model": MODEL, "distances": DISTANCES,
             "accuracy": each[..., 0].round(4).tolist(), "bits": each[..., 1].round(3).tolist(),
             "shuffled": shuffled.round(4).tolist(), "commonest": np.round(commonest, 4).tolist(),
             "entropy": np.round(entropy, 3).tolist(), "counted": counted, "covered": round(covered, 4),
             "size": model.config.vocab_size}
-
-
-if __name__ == "__main__":
-    torch.set_num_threads(1)
-    write_json(FILE, _record(), indent=None)

@@ -1,8 +1,6 @@
 """Recorded runs of trainings: real ones, kept so that a picture has something to show before a reader starts one.
 
-    python -m core.learning.recorded          makes the runs of Train one live again, in some minutes
-
-They are in assets/teaching/live_runs.json.
+They are in assets/teaching/live_runs.json, made by `python -m core.recordings live`.
 """
 import functools
 from collections.abc import Iterable
@@ -11,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from core.files import read_json, write_json
+from core.files import read_json
 from core.learning.learner import TASKS, Knobs, Learner, Progress, thinned
 from core.learning.schedules import Schedule
 from core.training.teaching_text import DATA
@@ -56,6 +54,11 @@ def reached(history: Iterable[Progress], share: float = WELL) -> int | None:
     return next((progress.step for progress in history if progress.accuracy >= share), None)
 
 
+def record() -> dict:
+    """Train for each of RUNS; return what is kept of them."""
+    return {"size": SIZE, "seed": SEED, "runs": [_record(*run) for run in RUNS]}
+
+
 def _record(task: str, optimizer: str, power: float) -> dict:
     learner = Learner(TASKS[task](), SIZE, SEED, Knobs(optimizer, 10.0 ** power, SCHEDULE))
     for progress in learner.learn():
@@ -71,8 +74,3 @@ def _record(task: str, optimizer: str, power: float) -> dict:
 
 def _short(value: object) -> object:
     return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
-
-
-if __name__ == "__main__":
-    write_json(FILE, {"made by": "python -m core.learning.recorded", "size": SIZE, "seed": SEED,
-                      "runs": [_record(*run) for run in RUNS]}, indent=None)

@@ -10,9 +10,8 @@ The third stage is REINFORCE with the mean of the other texts as its baseline (W
 which InstructGPT uses (Ouyang et al. 2022), takes each batch for several steps and clips π/π_old; here each batch
 serves one step, at which π = π_old and nothing would be clipped. Beside it, DPO learns from the same pairs.
 
-    python -m core.learning.rlhf          writes the demonstrations and makes the recorded run again, in some minutes
-
-They are in assets/teaching/demonstrations.tsv and rlhf_runs.json.
+The demonstrations and a recorded run are in assets/teaching/demonstrations.tsv and rlhf_runs.json, made by
+`python -m core.recordings demonstrations rlhf`.
 """
 import copy
 import csv
@@ -27,7 +26,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from core.files import read_json, write_json
+from core.files import read_json
 from core.learning import tuning, tuning_texts
 from core.learning.learner import Stepwise
 from core.learning.tuning import Candidates, Pair, Preference, SupervisedTuner
@@ -132,9 +131,9 @@ def demonstrations() -> tuple[tuple[str, str], ...]:
         return tuple(tuple(row) for row in csv.reader(file, delimiter="\t"))[1:]
 
 
-def write_demonstrations() -> None:
-    """Let the larger model continue openings, and keep its text up to its last sentence end if that is a story: in one
-    line, and without speech.
+def record_demonstrations() -> list[tuple[str, str]]:
+    """Let the larger model continue openings; return the rows of DEMONSTRATIONS. Its text is kept up to its last
+    sentence end if that is a story: in one line, and without speech.
     """
     model, tokenizer = checkpoints.load_bundled(WRITER)
     prompts, kept = [(tokenizer.first, *tokenizer.encode(text)) for text in tuning_texts.openings(900, 1)], []
@@ -146,9 +145,7 @@ def write_demonstrations() -> None:
             if len(text) > 12 and "\n" not in text and '"' not in text:
                 kept.append((tokenizer.decode(prompt[1:]), text))
     random.Random(0).shuffle(kept)
-    with DEMONSTRATIONS.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file, delimiter="\t", lineterminator="\n").writerows(
-            [("opening", "continuation"), *kept[:N_DEMONSTRATIONS]])
+    return [("opening", "continuation"), *kept[:N_DEMONSTRATIONS]]
 
 
 def rule(tokenizer: Tokenizer) -> Callable[[tuple[int, ...]], int]:
@@ -363,11 +360,10 @@ def _short(value: object) -> object:
     return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
-if __name__ == "__main__":
-    torch.set_num_threads(1)
-    write_demonstrations()
+def record() -> dict:
+    """Go through the stages with every policy; return what is kept of them."""
     feedback = Feedback(*checkpoints.load_bundled(MODEL))
     for which in (*map(str, BETAS), "dpo"):
         list(feedback.learn(which))
-        print(which, feedback.policies[which].history[-1], flush=True)          # one of five policies
-        write_json(FILE, {"made by": "python -m core.learning.rlhf", **_short(feedback.outcome())}, indent=None)
+        print(which, feedback.policies[which].history[-1], flush=True)
+    return _short(feedback.outcome())

@@ -1,17 +1,11 @@
-"""Make the recorded runs anew, in some minutes, on a machine that does nothing else:
-
-    python -m pages.recurrence.record
-"""
+"""The making of the recorded runs: `python -m core.recordings recurrence`, on a machine that does nothing else."""
 import math
 from dataclasses import asdict
 
-import torch
-
-from core.files import write_json
 from core.learning import memory_tasks, recurrent_cells
 from core.learning.memory_tasks import Recall, Record, Rewriting
 from pages.recurrence import bottleneck, copy, serial
-from pages.recurrence.recorded import FILE, name_of
+from pages.recurrence.recorded import name_of
 from pages.recurrence.shared import SETTINGS
 
 WIDTHS = (32, 64, 128)
@@ -55,7 +49,6 @@ def _race(d: int) -> list[dict]:
     return [{name: _short(value) for name, value in asdict(timing).items()} for timing in quickest]
 
 
-if __name__ == "__main__":
-    torch.set_num_threads(1)
-    races = {str(d): _race(d) for d in WIDTHS}
-    write_json(FILE, {"made by": "python -m pages.recurrence.record", "races": races, "runs": _runs()}, indent=None)
+def record() -> dict:
+    """Time the races and train the models; return what is kept."""
+    return {"races": {str(d): _race(d) for d in WIDTHS}, "runs": _runs()}

@@ -1,6 +1,6 @@
 """Recorded runs of the lesson's long computations: real ones, shown until a reader starts one here.
 
-They are in assets/teaching/recurrence_runs.json, made by record.py.
+They are in assets/teaching/recurrence_runs.json, made by `python -m core.recordings recurrence`.
 """
 import functools
 from dataclasses import fields

@@ -1,10 +1,5 @@
-"""Make the recorded runs of Tuning anew, in some minutes; of those in the file only the named ones, if names are given:
-
-    python -m pages.training.record_tuning ["scratch feeling" ...]
-"""
-import json
+"""The making of the recorded runs of Tuning: `python -m core.recordings tuning`."""
 import math
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import partial
@@ -19,7 +14,7 @@ from core.learning.tuning import Pair, Preference, Tuner
 from core.learning.tuning_texts import Fact
 from core.model.transformer import Transformer
 from pages.training import alignment, fine_tuning, tuning_parts
-from pages.training.recorded_tuning import BETA, DICE, FEW, FILE, LEARNED, MODEL, Example
+from pages.training.recorded_tuning import BETA, DICE, FEW, LEARNED, MODEL, Example
 
 N_TOP, DIGITS = 8, 5         # tokens whose probability is kept; significant digits
 
@@ -86,11 +81,7 @@ def _makers(small: LoadedModel, scratch: LoadedModel) -> dict[str, Callable[[], 
     return makers | {f"aligned {judge}": partial(_aligned, small, judge) for judge in tuning_texts.JUDGES}
 
 
-if __name__ == "__main__":
+def record() -> dict:
+    """Make every run; return what is kept of them."""
     small = cache.shared_model(MODEL, "cpu")
-    makers = _makers(small, tuning_parts.untrained(small))
-    kept = json.loads(FILE.read_text(encoding="utf-8"))["runs"] if sys.argv[1:] else {}
-    runs = {name: kept[name] if kept and name not in sys.argv[1:] else make() for name, make in makers.items()}
-    FILE.write_text("{\"made by\": \"python -m pages.training.record_tuning\", \"runs\": {\n"
-                    + ",\n".join(f"{json.dumps(name)}: {json.dumps(run)}" for name, run in runs.items()) + "}}\n",
-                    encoding="utf-8")
+    return {"runs": {name: make() for name, make in _makers(small, tuning_parts.untrained(small)).items()}}

@@ -1,7 +1,7 @@
 """Recorded runs of Tuning: real ones, shown until a reader starts one here.
 
 They are in assets/teaching/tuning_runs.json: all weights of `stories-small` tuned for one round with seed 0, and the
-same from random weights as the control ("scratch"), made by record_tuning.py.
+same from random weights as the control ("scratch"), made by `python -m core.recordings tuning`.
 """
 import functools
 from dataclasses import dataclass
