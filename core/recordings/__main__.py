@@ -25,7 +25,7 @@ def main(argv: Sequence[str] | None = None, root: Path = ROOT) -> None:
     arguments = parser().parse_args(argv)
     if unknown := set(arguments.names) - {each.name for each in registry.RECORDINGS}:
         raise SystemExit(f"There is no recording {', '.join(sorted(unknown))}: --list prints their names.")
-    if arguments.list:
+    if arguments.list or not (arguments.names or arguments.stale):
         print(registry.table(), end="")
     torch.set_num_threads(1)            # all figures are of one core
     for each in registry.RECORDINGS:
