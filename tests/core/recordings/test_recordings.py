@@ -1,5 +1,4 @@
 """Recordings: none is older than what it measures, what counts as a change, and how one is made again."""
-import dataclasses
 import importlib
 import json
 import re
@@ -9,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from core.language import cipher
+from core.learning import rlhf
 from core.recordings import __main__ as programme
 from core.recordings import provenance, registry
 from core.recordings.code import code_hashes
@@ -181,22 +182,17 @@ def test_a_name_that_is_none_and_a_corpus_that_is_missing_are_said():
 
 
 def test_a_corpus_is_counted_and_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    from core.language import cipher
-
     monkeypatch.setattr(cipher, "TEXTS", ("one.txt",))
     (tmp_path / "one.txt").write_text("Ab, c", encoding="utf-8")
     triples = next(recording for recording in RECORDINGS if recording.name == "letter_triples")
     registry.write(tmp_path / triples.file, registry.measure(triples, tmp_path))
     assert np.load(tmp_path / triples.file, allow_pickle=False).sum() == 4
-    there = dataclasses.replace(triples, models=())
-    before = provenance.inputs(there, corpus=tmp_path)
+    before = provenance.inputs(triples, corpus=tmp_path)
     (tmp_path / "one.txt").write_text("Ab, d", encoding="utf-8")
-    after = provenance.inputs(there, corpus=tmp_path)
+    after = provenance.inputs(triples, corpus=tmp_path)
     assert [name for name in before if before[name] != after[name]] == ["corpus"]
 
 
 def test_rows_of_text_are_written_as_they_are_read(tmp_path: Path):
-    from core.learning import rlhf
-
     registry.write(tmp_path / "rows.tsv", [("opening", "continuation"), *rlhf.demonstrations()])
     assert (tmp_path / "rows.tsv").read_bytes() == rlhf.DEMONSTRATIONS.read_bytes()
