@@ -7,13 +7,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import altair as alt
 import numpy as np
 import pandas as pd
 
-from core.figures import style
-from core.figures.channels import kinds, quantity
-from core.figures.lines import spread
+from core.figures.lines import NAME_HEIGHT, Axis, Lines, Look, by_name, channel, ruled, spread
 from core.figures.numbers import latex_number, latex_operand
 
 
@@ -156,41 +153,36 @@ def loss_range(table: pd.DataFrame, picked: str) -> tuple[float, float]:
     return low - 0.08 * (high - low), high + 0.16 * (high - low)
 
 
-def losses_by_position(table: pd.DataFrame, picked: str, trained: int, titles: tuple[str, str, str], theme: str,
-                       scale: float, height: int) -> alt.LayerChart:
-    """Loss over position, a line for each scheme with a colour, dashes, marks and its name at the end; the picked one
-    bold.
+def losses_by_position(table: pd.DataFrame, picked: str, trained: int, titles: tuple[str, str, str], look: Look,
+                       height: int) -> tuple[pd.DataFrame, dict]:
+    """Loss over position, the table and the spec of a line for each scheme with a colour, dashes, marks and its name at
+    the end; the picked one bold.
 
     table: columns scheme, name, first, last (positions), nats. Lines are cut off at `loss_range`. titles: of the x
     axis, of the y axis, of the vertical line at `trained`.
     """
     low, high = loss_range(table, picked)
-    looks = {scheme: look for scheme, look in SCHEMES.items() if scheme in set(table["scheme"])}
-    data = table.assign(middle=(table["first"] + table["last"]) / 2, bold=table["scheme"] == picked)
+    names = dict(zip(table["scheme"], table["name"]))
+    looks = {names[scheme]: of for scheme, of in SCHEMES.items() if scheme in names}
+    data = table.assign(x=(table["first"] + table["last"]) / 2, y=table["nats"], bold=table["scheme"] == picked)
     end = int(data["last"].max())
-    x = quantity(alt.X, "middle", titles[0], [0, end], values=list(range(0, end + 1, 64)))
-    y = quantity(alt.Y, "nats", titles[1], [low, high], grid=True, tickCount=5)
-    colour = kinds(alt.Color, "scheme",
-                   {scheme: style.colour(meaning, theme, "ink") for scheme, (meaning, _, _) in looks.items()})
-    tooltip = [*map(alt.Tooltip, ("name:N", "first:Q", "last:Q")), alt.Tooltip("nats:Q", format=".4f")]
-    base = alt.Chart(data).encode(x=x, y=y, color=colour, tooltip=tooltip)
-    dashed = base.encode(strokeDash=kinds(
-        alt.StrokeDash, "scheme", {scheme: dashes for scheme, (_, dashes, _) in looks.items()}))
-    points = base.mark_point(clip=True, filled=True, size=60 * scale).encode(
-        shape=kinds(alt.Shape, "scheme", {scheme: mark for scheme, (_, _, mark) in looks.items()}))
+    x = Axis(titles[0], (0, end), ticks=None, labels={"values": list(range(0, end + 1, 64))})
+    y = Axis(titles[1], (low, high), format="")
+    drawn = Lines({name: look.ink(meaning) for name, (meaning, _, _) in looks.items()}, x, y, look,
+                  [dashes for _, dashes, _ in looks.values()])
     ends = data[data["nats"] <= high].groupby("scheme").tail(1)
-    gap = 15 * scale * (high - low) / height
-    ends = ends.assign(at=ends.groupby("middle")["nats"].transform(lambda nats: spread(nats.to_numpy(), gap)))
-    lines, names = [], []
-    for bold, width, weight in ((False, 1.6, "normal"), (True, 4, "bold")):
-        lines.append(dashed.transform_filter(f"datum.bold == {str(bold).lower()}")
-                     .mark_line(clip=True, strokeWidth=width * scale))
-        names.append(alt.Chart(ends[ends["bold"] == bold])
-                     .mark_text(align="left", dx=8, fontSize=12 * scale, fontWeight=weight)
-                     .encode(x=alt.X("middle:Q"), y=alt.Y("at:Q"), text=alt.Text("name:N"), color=colour))
-    mark = alt.Chart(pd.DataFrame({"x": [trained], "text": [titles[2]]})).encode(x=alt.X("x:Q"))
-    mark_name = mark.mark_text(align="left", baseline="top", dx=6, fontSize=12 * scale).encode(
-        text=alt.Text("text:N"), y=alt.YValue(0))
-    return style.framed(style.layered(*lines, points, *names, mark.mark_rule(strokeDash=[3, 3]), mark_name),
-                        theme, scale, height=height, width="container",
-                        padding={"right": 90 * scale, "left": 5, "top": 5, "bottom": 5})
+    gap = NAME_HEIGHT * look.scale * (high - low) / height
+    ends = ends.assign(at=ends.groupby("x")["y"].transform(lambda nats: spread(nats.to_numpy(), gap)), role="end")
+    tooltip = [{"field": "name"}, channel("first"), channel("last"), channel("nats", format=".4f")]
+    marks = drawn.points(60 * look.scale, 0.7, color=drawn.colours(), tooltip=tooltip,
+                         shape=by_name(looks, [mark for _, _, mark in looks.values()]))
+    layers = [_where(bold, drawn.strokes(width)) for bold, width in ((False, 1.6), (True, 4))] + [marks] + [
+        _where(bold, drawn.names(dx=8, fontWeight=weight)) for bold, weight in ((False, "normal"), (True, "bold"))]
+    layers += ruled([(trained, titles[2])], {"x": channel("value")}, {"y": {"value": 0}}, {"strokeDash": [3, 3]},
+                    {"type": "text", "align": "left", "baseline": "top", "dx": 6, "fontSize": 12 * look.scale})
+    return pd.concat([data.assign(role="line"), ends], ignore_index=True), look.spec(layers, height, 90 * look.scale)
+
+
+def _where(bold: bool, layer: dict) -> dict:
+    """The layer with the picked scheme alone, or with the others."""
+    return layer | {"transform": [*layer["transform"], {"filter": f"datum.bold == {str(bold).lower()}"}]}

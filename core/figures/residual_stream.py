@@ -6,14 +6,15 @@ so a chart with a `key` is updated in place; a title that changes stands above t
 """
 import itertools
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import altair as alt
 import numpy as np
 import pandas as pd
 
 from core.figures.channels import by_index, kinds, quantity, tips
-from core.figures.lines import spread
+from core.figures.lines import Axis, Lines, Look, line_rows, tooltip
 from core.figures.numbers import percent, readable
 from core.figures.style import MONO, colour, diverging, framed, layered, untitled
 from core.figures.thinning import thinned
@@ -241,31 +242,24 @@ def _written(p: float) -> str:
     return percent(p) if p >= LEAST_WRITTEN else f"< {percent(LEAST_WRITTEN, 0)}"
 
 
-def growth_lines(lengths: dict[str, np.ndarray], names: dict[str, str], dashes: dict[str, list[int]],
-                 meanings: dict[str, str], axis_titles: tuple[str, str],
-                 theme: str, scale: float = 1.0, height: int = 300) -> alt.LayerChart:
-    """A quantity by depth for several models or runs: a labelled line each, with a dash pattern and a colour."""
-    rows = [{"which": which, "name": names[which], "depth": depth,
-             "value": float(value), "shown": readable(float(value))}
-            for which, line in lengths.items() for depth, value in enumerate(line)]
-    values = np.concatenate(list(lengths.values()))
-    gap = 0.06 * float(np.max(values[np.isfinite(values)], initial=0))
-    ends = pd.DataFrame({"which": list(lengths), "name": [names[which] for which in lengths],
-                         "depth": [len(line) - 1 for line in lengths.values()],
-                         "value": spread([line[-1] for line in lengths.values()], gap)})
-    base = alt.Chart(pd.DataFrame(rows)).encode(
-        x=quantity(alt.X, "depth", axis_titles[0], [0, int(ends["depth"].max())], tickMinStep=1, format="d",
-                   labelFlush=False),
-        y=alt.Y("value:Q", title=axis_titles[1], scale=alt.Scale(zero=True),
-                axis=alt.Axis(grid=True, tickCount=5, format=".3~g")),
-        color=kinds(alt.Color, "which", {which: colour(meanings[which], theme, "ink") for which in lengths}))
-    lines = base.mark_line(strokeWidth=2.6 * scale).encode(
-        strokeDash=kinds(alt.StrokeDash, "which", {which: dashes[which] for which in lengths}))
-    points = base.mark_point(filled=True, size=30 * scale, opacity=1).encode(
-        tooltip=tips(name=" ", depth=axis_titles[0], shown=axis_titles[1]))
-    named = base.properties(data=ends).mark_text(align="left", dx=8, fontSize=13 * scale, fontWeight=600).encode(
-        text=alt.Text("name:N"))
-    return framed(layered(lines, points, named), theme, scale, height=height)
+def growth_lines(lengths: Mapping[str, np.ndarray], meanings: Sequence[str], axis_titles: tuple[str, str],
+                 look: Look, height: int) -> tuple[pd.DataFrame, dict]:
+    """A quantity by depth for several models or runs, by name: the table and the spec of a labelled line each, the
+    first solid, the second dashed. meanings: of their colours, in the same order.
+    """
+    rows = pd.DataFrame([(name, depth, float(value), readable(float(value)))
+                         for name, line in lengths.items() for depth, value in enumerate(line)],
+                        columns=["name", "x", "y", "shown"])
+    seen = rows["y"].to_numpy()[np.isfinite(rows["y"])]
+    x = Axis(axis_titles[0], (0, int(rows["x"].max())), ticks=None,
+             labels={"tickMinStep": 1, "format": "d", "labelFlush": False})
+    y = Axis(axis_titles[1], format=".3~g", scale={"zero": True})
+    drawn = Lines({name: look.ink(meaning) for name, meaning in zip(lengths, meanings)}, x, y, look, ([1, 0], [4, 3]),
+                  clip=False)
+    reach = (float(np.min(seen, initial=0)), float(np.max(seen, initial=0)))
+    return line_rows(rows, replace(y, domain=reach), 0.06), look.spec(
+        [drawn.strokes(2.6), drawn.points(30 * look.scale, color=drawn.colours(), tooltip=tooltip(x, y, "shown")),
+         drawn.names(13, 8)], height, None)
 
 
 def left_line(points: np.ndarray, shares: np.ndarray, ends: tuple[str, str], names: dict[str, str],

@@ -1,12 +1,14 @@
 """Charts of the cost of models: work over the length, models over time, scores over cost, losses over size."""
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 import altair as alt
 import numpy as np
 import pandas as pd
 
 from core.figures.channels import kinds, tips
+from core.figures.lines import Axis, Lines, Look, tooltip
 from core.figures.point_names import names_of, placed, plots_of
 from core.figures.style import POWER_OF_TEN, TIMES_POWER_OF_TEN, colour, framed, untitled
 
@@ -16,38 +18,26 @@ LANE = 5        # ratio on the axis from its end to the middle of a lane below i
 DASHES = {"whole": [10, 2], "attention": [1, 0], "window": [6, 3], "recurrent": [2, 2]}
 
 
-def growth(rows: pd.DataFrame, names: Mapping[str, str], axis_titles: tuple[str, str], labels: Mapping[str, str], *,
-           theme: str, scale: float, height: int,
-           mark: tuple[float, float, str] | None = None) -> alt.TopLevelMixin:
-    """Work over the length on two logarithmic axes, a labelled line with its own dash and colour for each method. rows:
-    method, n, value, shown (the value as text). labels: how the axis writes values, options of alt.Axis. mark:
-    (n, value, name) of a point of the reader's.
+def growth(rows: pd.DataFrame, names: Mapping[str, str], axis_titles: tuple[str, str], labels: Mapping[str, str],
+           look: Look, height: int, mark: tuple[float, float, str] | None = None) -> tuple[pd.DataFrame, dict]:
+    """Work over the length on two logarithmic axes: the table and the spec of a labelled line with its own dash and
+    colour for each method. rows: method, n, value, shown (the value as text). labels: how the axis writes values,
+    options of Vega-Lite's. mark: (n, value, name) of a point of the reader's.
     """
-    frame = rows.assign(name=rows["method"].map(names))
-    inks = {method: colour(MEANINGS[method], theme, "ink") for method in names}
-    base = alt.Chart(frame).encode(
-        x=_logarithmic(alt.X, "n", axis_titles[0], base=2, nice=False,
-                       axis=alt.Axis(values=sorted(frame["n"].unique().tolist()), format=",d", labelFlush=False)),
-        y=_logarithmic(alt.Y, "value", axis_titles[1],
-                       axis=alt.Axis(grid=True, values=_powers(frame["value"]), **labels)),
-        color=kinds(alt.Color, "method", inks))
-    lines = base.mark_line(strokeWidth=2.6 * scale).encode(
-        strokeDash=kinds(alt.StrokeDash, "method", {method: DASHES[method] for method in names}))
-    points = base.mark_point(filled=True, size=42 * scale, opacity=1).encode(
-        tooltip=tips(name=" ", n="N", shown=axis_titles[1]))
-    labels = base.properties(data=_ends(frame)).mark_text(align="left", dx=8, fontSize=13 * scale,
-                                                          fontWeight=600).encode(text=alt.Text("name:N"))
-    layers = [lines, points, labels] + ([] if mark is None else _own(mark, axis_titles, theme, scale))
-    return framed(alt.layer(*layers), theme, scale, height=height)
-
-
-def _own(mark: tuple[float, float, str], axis_titles: tuple[str, str], theme: str, scale: float) -> list[alt.Chart]:
-    """A hollow point of the reader's with its name, (n, value, name)."""
-    base = alt.Chart(pd.DataFrame([mark], columns=["n", "value", "name"])).encode(
-        x=alt.X("n:Q", title=axis_titles[0]), y=alt.Y("value:Q", title=axis_titles[1]))
-    ink = colour("text", theme)
-    return [base.mark_point(size=150 * scale, strokeWidth=2.4, strokeDash=[4, 3], color=ink),
-            base.mark_text(align="right", dx=-12, fontSize=13 * scale, fontWeight=600, color=ink).encode(text="name:N")]
+    frame = rows.rename(columns={"n": "x", "value": "y"}).assign(name=rows["method"].map(names), role="line")
+    x = Axis(axis_titles[0], log=True, ticks=None, scale={"base": 2},
+             labels={"values": sorted(rows["n"].unique().tolist()), "format": ",d", "labelFlush": False})
+    y = Axis(axis_titles[1], log=True, ticks=None, labels={"values": _powers(rows["value"]), **labels})
+    drawn = Lines({name: look.ink(MEANINGS[method]) for method, name in names.items()}, x, y, look,
+                  [DASHES[method] for method in names], clip=False)
+    told = tooltip(replace(x, title="N"), y, "shown")
+    own = pd.DataFrame([] if mark is None else [(*mark, "own")], columns=["x", "y", "name", "role"])
+    hollow = {"type": "point", "size": 150 * look.scale, "strokeWidth": 2.4, "strokeDash": [4, 3],
+              "color": look.ink("text")}
+    layers = [drawn.strokes(2.6), drawn.points(42 * look.scale, color=drawn.colours(), tooltip=told),
+              drawn.names(13, 8), drawn.layer("own", hollow),
+              drawn.layer("own", look.words(13, "text", align="right", dx=-12, fontWeight=600), text={"field": "name"})]
+    return pd.concat([frame, _ends(frame), own], ignore_index=True), look.spec(layers, height, None)
 
 
 def _logarithmic(channel: type, field: str, title: str, axis: alt.Axis, **scale):
@@ -62,12 +52,14 @@ def _powers(values: pd.Series) -> list[float]:
 
 
 def _ends(frame: pd.DataFrame) -> pd.DataFrame:
-    """The place of each line's name: at its end, and above the name below it."""
-    last = frame[frame["n"] == frame["n"].max()].sort_values("value").to_dict("records")
-    apart = (frame["value"].max() / frame["value"].min()) ** 0.08
-    for below, row in zip(last, last[1:]):
-        row["value"] = max(row["value"], below["value"] * apart)
-    return pd.DataFrame(last)
+    """The rows of the lines' names, each at the end of its line, and above the name below it."""
+    last = frame[frame["x"] == frame["x"].max()].sort_values("y").to_dict("records")
+    apart = (frame["y"].max() / frame["y"].min()) ** 0.08
+    least = 0.0
+    for row in last:
+        row["at"] = max(row["y"], least)
+        least = row["at"] * apart
+    return pd.DataFrame(last).assign(role="end")
 
 
 def timeline(rows: pd.DataFrame, axis_title: str, *, theme: str, scale: float, height: int,

@@ -12,6 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from core.app.lesson import Lesson, Number, Prediction, Question, Reading, Truth, guess_of
+from core.app.parts import charts
 from core.app.server import routes
 from core.app.state import Run, reader
 from core.base import prose
@@ -33,7 +34,6 @@ from pages.architectures.shared import (
     own_seed,
     prefixed,
     read,
-    show,
 )
 
 POWERS = (16, 32, 64, 128, 256)
@@ -114,15 +114,16 @@ def _growth(page: Lesson, guess: float | None) -> Reading:
     left, right = st.columns(2, gap="medium")
     with left:
         expected = None if guess is None else (LONG, guess * growth.operations("attention", SHORT, d, w))
-        show("operations", figures.growth, counts, page.labels("counted"),
-             (page.label("axis_n"), page.label("axis_operations")), {"format": "~s"}, height=height,
-             mark=expected and (*expected, page.frame_words.label("before_mine")))
+        charts.draw_spec(PREFIX, "operations", *figures.growth(
+            counts, page.labels("counted"), (page.label("axis_n"), page.label("axis_operations")), {"format": "~s"},
+            charts.reader_look(), height, mark=expected and (*expected, page.frame_words.label("before_mine"))))
     with right:
         if measured is None:
             st.info(page.label("unmeasured"))
         else:
-            show("seconds", figures.growth, measured.rows, names, (page.label("axis_n"), page.label("axis_seconds")),
-                 {"labelExpr": POWER_OF_TEN}, height=height)
+            charts.draw_spec(PREFIX, "seconds", *figures.growth(
+                measured.rows, names, (page.label("axis_n"), page.label("axis_seconds")), {"labelExpr": POWER_OF_TEN},
+                charts.reader_look(), height))
             where = page.label("measured_at", at=measured.at) if measured.at else page.label("measured_elsewhere")
             page.note(page.label("measured", where=where, d=d, w=w, fitted=growth.FITTED,
                                  least=growth.LENGTHS[-growth.FITTED], most=growth.LENGTHS[-1]))

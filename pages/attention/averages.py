@@ -14,6 +14,7 @@ from core.analysis.attention_steps import Steps, head_steps, tempered_weights
 from core.analysis.embeddings import principal_axes
 from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.lesson.selection_controls import pick
+from core.app.parts import charts
 from core.app.state import Run, reader
 from core.app.state.run import selection
 from core.base.markdown import code
@@ -24,7 +25,7 @@ from core.figures.heads import head_name
 from core.figures.numbers import latex_number, latex_operand, probability, readable
 from core.model.intervention import Intervention, SublayerEdit
 from pages.attention import bends
-from pages.attention.shared import PREFIX, choice, keep, picked_block, read, show
+from pages.attention.shared import PREFIX, choice, keep, picked_block, read
 
 PICTURE = f"{PREFIX}average"
 CHART, CHART_PRESENT = 300, 235     # pixels
@@ -142,12 +143,10 @@ def _likeness_chart(page: Lesson, run: Run, likeness: dict[str, np.ndarray]) -> 
         return
     st.markdown(page.label("likeness_title" if "without" in likeness else "likeness_none",
                            **{name: readable(float(line[-1])) for name, line in likeness.items()}))
-    names = {name: page.label(f"likeness_{name}") for name in likeness}
-    chart = figures.growth_lines(likeness, names, {"whole": [1, 0], "without": [4, 3]},
-                                 {"whole": "residual", "without": "attention"},
-                                 (page.label("axis_blocks"), page.label("axis_likeness")), reader.theme(),
-                                 scale=reader.scale(), height=CHART_PRESENT if reader.present() else CHART)
-    show(chart, "likeness")
+    charts.draw_spec(PREFIX, "likeness", *figures.growth_lines(
+        {page.label(f"likeness_{name}"): line for name, line in likeness.items()}, ("residual", "attention"),
+        (page.label("axis_blocks"), page.label("axis_likeness")), charts.reader_look(),
+        CHART_PRESENT if reader.present() else CHART))
     if not reader.present():
         st.caption(page.label("likeness_note"))
 

@@ -64,8 +64,8 @@ def draw(page: Lesson, run: Run) -> Reading:
     st.markdown(f"**{_title(page, picked, inside, beyond, trained)}** {_mask_alone(page, losses, picked, trained)} "
                 f"{_above(page, table, picked)}")
     titles = (page.label("measured_position"), page.label("measured_nats"), page.label("measured_end", trained=trained))
-    charts.draw(f"{PREFIX}_", figures.losses_by_position(table, picked, trained, titles, reader.theme(), reader.scale(),
-                                                         HEIGHTS[reader.present()]), "losses")
+    charts.draw_spec(f"{PREFIX}_", "losses", *figures.losses_by_position(
+        table, picked, trained, titles, charts.reader_look(), HEIGHTS[reader.present()]))
     return Reading(
         lines=_numbers(page, losses[picked], trained), question=_question(page, losses, trained),
         functions=[lengths.loss_by_position, lengths.stretches],

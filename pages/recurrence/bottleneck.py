@@ -10,11 +10,10 @@ import streamlit as st
 
 from core.app.lesson import Lesson, Prediction, Question, Reading, Truth, job_controls
 from core.app.state import Run, reader
-from core.figures import lines as figures
 from core.figures.numbers import latex_number, latex_operand, percent, readable
 from core.learning import memory_tasks
 from core.learning.memory_tasks import N_SYMBOLS, WRITERS, Rewriting, RewritingRecord
-from pages.recurrence import recorded
+from pages.recurrence import charts, recorded
 from pages.recurrence.copy import (
     LIMITS,
     answers,
@@ -100,9 +99,9 @@ def _picture(page: Lesson, task: Rewriting, n_hidden: int, seed: int, records: l
                    chart_height(66 if reader.present() else 160))
         with right:
             st.caption(page.label("caption_alignment" if last.step else "caption_alignment_before"))
-            rows = figures.alignment_rows(np.array(last.alignment), list(map(visible, last.source)),
+            rows = charts.alignment_rows(np.array(last.alignment), list(map(visible, last.source)),
                                           list(map(visible, last.written["attention"])))
-            show_spec("alignment", rows, figures.alignment(page.label("axis_source"), page.label("axis_written"),
+            show_spec("alignment", rows, charts.alignment(page.label("axis_source"), page.label("axis_written"),
                                                            reader.theme(), reader.scale(),
                                                            chart_height(66 if reader.present() else 40)))
 

@@ -12,12 +12,11 @@ import streamlit as st
 
 from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth, job_controls
 from core.app.state import Run, reader
-from core.figures import lines as figures
 from core.figures.lines import Axis
 from core.figures.numbers import latex_number, percent, readable
 from core.learning import memory_tasks
 from core.learning.memory_tasks import CHANCE, CHANCE_LOSS, N_SYMBOLS, READERS, Recall, RecallRecord
-from pages.recurrence import recorded
+from pages.recurrence import charts, recorded
 from pages.recurrence.shared import (
     chart_height,
     line_frame,
@@ -27,6 +26,7 @@ from pages.recurrence.shared import (
     show_lines,
     show_spec,
     slider,
+    whole,
 )
 
 ASKED = "rnn"           # the network of the question before the picture
@@ -142,8 +142,8 @@ def _picture(page: Lesson, task: Recall, seed: int, records: list[RecallRecord],
 def _sequence(page: Lesson, record: RecallRecord) -> None:
     """Draw the input as a row of symbols, blanks and marks."""
     row, symbols = page.label("row_input"), shortened(record.inputs)
-    show_spec("input", figures.answer_rows([row], [symbols], [[None] * len(symbols)]),
-              figures.answers([row], reader.theme(), reader.scale()))
+    show_spec("input", charts.answer_rows([row], [symbols], [[None] * len(symbols)]),
+              charts.answers([row], reader.theme(), reader.scale()))
 
 
 def answers(page: Lesson, given: list[tuple[str, tuple[int, ...]]], names: dict[str, str],
@@ -153,7 +153,7 @@ def answers(page: Lesson, given: list[tuple[str, tuple[int, ...]]], names: dict[
     cells = [[*map(visible, symbols)] for symbols in (*dict(given).values(), *outputs.values())]
     right = [*[[None] * len(targets) for _ in given],
              *([a == b for a, b in zip(symbols, targets)] for symbols in outputs.values())]
-    show_spec("answers", figures.answer_rows(rows, cells, right), figures.answers(rows, reader.theme(), reader.scale()))
+    show_spec("answers", charts.answer_rows(rows, cells, right), charts.answers(rows, reader.theme(), reader.scale()))
 
 
 def curves(page: Lesson, accuracy: dict, places: tuple[int, ...], records: list, names: dict[str, str], n_steps: int,
@@ -163,16 +163,16 @@ def curves(page: Lesson, accuracy: dict, places: tuple[int, ...], records: list,
     with by_place:
         st.caption(page.label("caption_accuracy"))
         frame = line_frame((name, x, y) for name in names for x, y in zip(places, accuracy[name]))
-        show_lines("accuracy", frame, names, Axis(axis, domain=(places[0], places[-1])),
-                   Axis(page.label("axis_accuracy"), "percent", (0, 1)), height,
+        show_lines("accuracy", frame, names, whole(axis, (places[0], places[-1])),
+                   Axis(page.label("axis_accuracy"), (0, 1), format="%", tip=".1%"), height,
                    level=(CHANCE, page.label("chance")), points=True)
     with by_step:
         st.caption(page.label("caption_loss"))
         frame = line_frame((name, record.step, record.losses[name]) for record in records if record.step
                            for name in names)
         most = max([2.5, *(1.05 * frame["y"])])
-        show_lines("loss", frame, names, Axis(page.label("axis_training_steps"), domain=(0, n_steps)),
-                   Axis(page.label("axis_loss"), domain=(0, most)), height,
+        show_lines("loss", frame, names, whole(page.label("axis_training_steps"), (0, n_steps)),
+                   Axis(page.label("axis_loss"), (0, most), format=""), height,
                    level=(CHANCE_LOSS, page.label("chance")), named=False)
 
 

@@ -23,6 +23,7 @@ from pages.recurrence.shared import (
     read,
     show_lines,
     slider,
+    whole,
 )
 
 N_HIDDEN = 32
@@ -98,8 +99,8 @@ def draw(page: Lesson, run: Run) -> Reading:
                        **{name: readable(norms[name][distance]) for name in ("rnn", "lstm", "gates", "bound")})
     st.markdown(f"**{title}**")
     names = network_names(page, LINES) | {"rnn": page.label(f"network_{activation}")}
-    show_lines("gradient", _frame(norms), names, Axis(page.label("axis_distance")),
-               Axis(page.label("axis_gradient"), "log"), chart_height(), picked=distance)
+    show_lines("gradient", _frame(norms), names, whole(page.label("axis_distance")),
+               Axis(page.label("axis_gradient"), log=True), chart_height(), picked=distance)
     return Reading(_lines(page, norms, norm, distance, bias), _question(page, setting),
                    [recurrent_cells.step_jacobians, recurrent_cells.gradient_norms,
                     recurrent_cells.gradient_bound, recurrent_cells.gate_path,

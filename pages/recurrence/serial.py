@@ -11,6 +11,7 @@ from core.app.state import Run
 from core.cost import sequence_work
 from core.figures.lines import Axis
 from core.figures.numbers import grouped, readable
+from core.figures.style import POWER_OF_TEN
 from core.learning import recurrent_cells
 from core.learning.recurrent_cells import Timing
 from pages.recurrence import recorded, waiting
@@ -102,7 +103,8 @@ def _picture(page: Lesson, timings: list[Timing], d: int, is_own: bool) -> None:
                                   for name in RUNNERS], TIMES),
               ("steps", both, [(name, n, 1 if name == "attention" else n) for n in LENGTHS for name in both], (0, 4)),
               ("flops", counted, [(name, n, flops(n, d)) for n in LENGTHS for name, flops in WORK.items()], (5, 10))]
-    tokens = Axis(page.label("axis_tokens"), "log", (LENGTHS[0], LENGTHS[-1]), LENGTHS[::2])
+    tokens = Axis(page.label("axis_tokens"), (LENGTHS[0], LENGTHS[-1]), log=True, tip=",d",
+                  labels={"values": LENGTHS[::2], "format": ",d"})
     with st.container(key="recurrence_serial_pictures"):
         for column, (name, names, points, powers) in zip(st.columns([5, 4, 4], gap="medium"), charts):
             with column:
@@ -113,7 +115,8 @@ def _picture(page: Lesson, timings: list[Timing], d: int, is_own: bool) -> None:
 
 def _powers(title: str, low: int, high: int) -> Axis:
     """A logarithmic axis over the powers of ten from `low` to `high`."""
-    return Axis(title, "log", (0.8 * 10.0 ** low, 10.0 ** high), tuple(10.0 ** i for i in range(low, high + 1)))
+    return Axis(title, (0.8 * 10.0 ** low, 10.0 ** high), log=True,
+                labels={"values": [10.0 ** i for i in range(low, high + 1)], "labelExpr": POWER_OF_TEN})
 
 
 def _lines(page: Lesson, timings: list[Timing], d: int) -> list[tuple[str, str]]:

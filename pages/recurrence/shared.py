@@ -1,18 +1,19 @@
 """The lesson's settings, and the small pieces that its views share."""
 import functools
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 
 import pandas as pd
 import streamlit as st
 
 from core.app.lesson import Lesson, selection_controls, views
-from core.app.parts import charts
+from core.app.parts import charts as frame_charts
 from core.app.state import reader
 from core.app.state.lesson_settings import Setting, Settings, view_setting
-from core.figures import lines as figures
-from core.figures.lines import Axis
+from core.figures.lines import NAME_HEIGHT, Axis, line_rows
 from core.learning.gate_merging import STAGES
 from core.learning.recurrent_cells import ACTIVATIONS, GATES, MATRICES
+from pages.recurrence import charts
 
 PREFIX = "recurrence_"
 CHART, CHART_PRESENT = 350, 325      # px of a chart that fits a 720 px screen, usually and in present mode
@@ -47,7 +48,7 @@ SETTINGS = Settings("recurrence", {
     "hidden": Setting("64", options=("16", "64")),
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
-choice, show_spec = functools.partial(views.choice, SETTINGS), functools.partial(charts.draw_spec, PREFIX)
+choice, show_spec = functools.partial(views.choice, SETTINGS), functools.partial(frame_charts.draw_spec, PREFIX)
 own_seed = functools.partial(selection_controls.own_seed, SETTINGS)
 
 
@@ -82,10 +83,16 @@ def line_frame(points: Iterable[tuple[str, float, float]]) -> pd.DataFrame:
 
 def show_lines(name: str, frame: pd.DataFrame, names: Mapping[str, str], x: Axis, y: Axis, height: int,
                picked: float | None = None, **more) -> None:
-    """Draw `figures.lines` over `frame` with a mark at `picked`; `more` goes to that function."""
-    rows = figures.line_rows(frame, names, y, height, reader.scale(), picked)
-    show_spec(name, rows,
-              figures.lines(names, MEANINGS, x, y, reader.theme(), scale=reader.scale(), height=height, **more))
+    """Draw `charts.lines` over `frame` with a mark at `picked`; `more` goes to that function."""
+    look = frame_charts.reader_look()
+    rows = line_rows(frame.assign(name=frame["network"].map(names)), y, NAME_HEIGHT * look.scale / height, picked)
+    inks = {title: look.ink(MEANINGS[network]) for network, title in names.items()}
+    show_spec(name, rows, charts.lines(inks, *(replace(axis, ticks=6) for axis in (x, y)), look, height, **more))
+
+
+def whole(title: str, domain: tuple[float, float] | None = None) -> Axis:
+    """An axis of whole numbers."""
+    return Axis(title, domain, format=",d", tip=",d")
 
 
 def network_names(page: Lesson, names: Mapping[str, object] | tuple[str, ...]) -> dict[str, str]:

@@ -6,8 +6,8 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from core.figures.channels import kinds, quantity, tips
-from core.figures.lines import spread
+from core.figures.channels import quantity, tips
+from core.figures.lines import Axis, Lines, Look, channel, line_rows, ruled, tooltip
 from core.figures.numbers import readable
 from core.figures.style import POWER_OF_TEN, colour, framed, layered
 
@@ -39,60 +39,41 @@ def vector_bars(values: np.ndarray, title: str, axis_title: str, last: bool, the
 
 
 # where the norm stands: the meaning of the line's colour, and its dashes
-LOOKS = {"pre": ("residual", ()), "post": ("accent", (7, 4)), "sandwich": ("value", (2, 3)),
+LOOKS = {"pre": ("residual", (1, 0)), "post": ("accent", (7, 4)), "sandwich": ("value", (2, 3)),
          "deepnorm": ("query", (10, 3, 2, 3)), "none": ("key", (1, 2))}
 
 
-def lines_of(curves: Mapping[str, tuple[Sequence, Sequence]], names: Mapping[str, str], titles: tuple[str, str], *,
-             log: bool, theme: str, scale: float, height: int, most: float | None = None,
-             level: tuple[float, str] | None = None) -> alt.LayerChart:
-    """A line for each of LOOKS, from x and y by name, with its name at its end. Values that are not finite, or above
-    `most`, have no point: the line leaves the chart there. level: a dashed line across, with its name.
+def lines_of(curves: Mapping[str, tuple[Sequence, Sequence]], names: Mapping[str, str], titles: tuple[str, str],
+             look: Look, height: int, *, log: bool, most: float | None = None,
+             level: tuple[float, str] | None = None) -> tuple[pd.DataFrame, dict]:
+    """The table and the spec of a line for each of LOOKS, from x and y by name, with its name at its end. Values that
+    are not finite, or above `most`, have no point: the line leaves the chart there. level: a dashed line across, with
+    its name.
     """
     def seen(y: float) -> float:
         return float(y) if np.isfinite(y) and (most is None or y <= most) and (y > 0 or not log) else math.nan
 
-    rows = pd.DataFrame([(which, names[which], x, seen(y), readable(float(y)))
+    rows = pd.DataFrame([(names[which], x, seen(y), readable(float(y)))
                          for which, (xs, ys) in curves.items() for x, y in zip(xs, ys)],
-                        columns=["which", "name", "x", "y", "shown"])
-    low, high = _powers(rows["y"]) if log else (0.0, most)
-    axis = alt.Axis(grid=True, values=[10.0 ** k for k in range(low, high + 1)], labelExpr=POWER_OF_TEN) if log else (
-        alt.Axis(grid=True, tickCount=4, format=".3~g"))
-    scaling = alt.Scale(type="log", domain=[10.0 ** low, 10.0 ** high], nice=False) if log else (
-        alt.Scale(domain=[low, high], nice=False))
-    base = alt.Chart(rows).encode(
-        x=quantity(alt.X, "x", titles[0], [0, int(rows["x"].max()) if len(rows) else 1], tickMinStep=1, tickCount=6,
-                   format="d", labelFlush=False),
-        y=alt.Y("y:Q", title=titles[1], scale=scaling, axis=axis),
-        color=kinds(alt.Color, "which", {which: colour(meaning, theme, "ink")
-                                         for which, (meaning, _) in LOOKS.items()}))
-    lines = base.mark_line(strokeWidth=2.6 * scale).encode(
-        strokeDash=kinds(alt.StrokeDash, "which", {which: list(dash) or [1, 0] for which, (_, dash) in LOOKS.items()}))
-    points = base.mark_point(filled=True, size=22 * scale, opacity=1).encode(
-        tooltip=tips(name=" ", x=titles[0], shown=titles[1]))
-    named = base.properties(data=_ends(rows, log, NAME * scale / height * (high - low))).mark_text(
-        align="left", dx=8, fontSize=12.5 * scale, fontWeight=600).encode(text=alt.Text("name:N"))
-    across = [] if level is None else _across(*level, titles[1], theme, scale)
-    return framed(layered(*across, lines, points, named), theme, scale, height=height)
+                        columns=["name", "x", "y", "shown"])
+    x = Axis(titles[0], (0, int(rows["x"].max()) if len(rows) else 1), ticks=6,
+             labels={"tickMinStep": 1, "format": "d", "labelFlush": False})
+    y = _powers(titles[1], rows["y"]) if log else Axis(titles[1], (0.0, most), ticks=4, format=".3~g")
+    drawn = Lines({names[which]: look.ink(meaning) for which, (meaning, _) in LOOKS.items() if which in names}, x, y,
+                  look, [dash for which, (_, dash) in LOOKS.items() if which in names], clip=False)
+    across = [] if level is None else ruled(
+        [level], {"y": channel("value")}, {"x": {"value": "width"}},
+        {"color": look.ink("excluded"), "strokeDash": [5, 3]},
+        look.words(12, "text", align="right", baseline="bottom", dx=-4, dy=-3))
+    return line_rows(rows, y, NAME * look.scale / height), look.spec(
+        [*across, drawn.strokes(2.6),
+         drawn.points(22 * look.scale, color=drawn.colours(), tooltip=tooltip(x, y, "shown")), drawn.names(12.5, 8)],
+        height, None)
 
 
-def _powers(values: pd.Series) -> tuple[int, int]:
-    """The powers of ten between which the values lie."""
+def _powers(title: str, values: pd.Series) -> Axis:
+    """A logarithmic axis over the powers of ten between which the values lie."""
     logs = np.log10(values.dropna()) if values.notna().any() else np.array([0.0])
-    return math.floor(logs.min()), max(math.ceil(logs.max()), math.floor(logs.min()) + 1)
-
-
-def _ends(rows: pd.DataFrame, log: bool, gap: float) -> pd.DataFrame:
-    """The last point of each line, moved up or down so that their names stand apart."""
-    ends = rows.dropna(subset=["y"]).groupby("which", sort=False).tail(1).copy()
-    places = spread(np.log10(ends["y"]) if log else ends["y"], gap)
-    ends["y"] = 10.0 ** np.asarray(places) if log else places
-    return ends
-
-
-def _across(value: float, name: str, title: str, theme: str, scale: float) -> list[alt.Chart]:
-    """A dashed line across at a value, with its name above its right end."""
-    base = alt.Chart(pd.DataFrame({"y": [value], "name": [name]})).encode(y=alt.Y("y:Q", title=title))
-    return [base.mark_rule(color=colour("excluded", theme, "ink"), strokeDash=[5, 3]),
-            base.mark_text(align="right", baseline="bottom", dx=-4, dy=-3, fontSize=12 * scale,
-                           color=colour("text", theme)).encode(x=alt.XValue("width"), text="name:N")]
+    low, high = math.floor(logs.min()), max(math.ceil(logs.max()), math.floor(logs.min()) + 1)
+    return Axis(title, (10.0 ** low, 10.0 ** high), log=True, ticks=None, labels={
+        "values": [10.0 ** k for k in range(low, high + 1)], "labelExpr": POWER_OF_TEN})

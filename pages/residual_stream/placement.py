@@ -13,6 +13,7 @@ from core.analysis import stream_and_heads
 from core.analysis.arrays import to_numpy
 from core.app.compute import cache
 from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth, job_controls
+from core.app.parts import charts
 from core.app.state import Run, reader
 from core.figures.numbers import latex_number, readable
 from core.learning import placement as measured
@@ -20,7 +21,7 @@ from core.learning.learner import Copying
 from core.learning.placement import DEPTHS, PLACEMENTS, STEPS, Comparison
 from core.learning.variants import Variant, gradients
 from pages.residual_stream.charts import lines_of
-from pages.residual_stream.shared import PREFIX, attached, choice, look, own_seed, read, show
+from pages.residual_stream.shared import PREFIX, attached, choice, look, own_seed, read, show_spec
 
 COMPARISONS = f"{PREFIX}comparisons"        # of the session: key -> Comparison, the latest last
 MOST_COMPARISONS = 3
@@ -158,26 +159,31 @@ def _pictures(page: Lesson, lengths: dict[str, np.ndarray], slopes: dict[str, np
               comparison: Comparison) -> None:
     st.markdown(f"**{_title(page, slopes, comparison)}**")
     found, depth, is_recorded = histories(comparison)
-    names = {name: page.label(name) for name in PLACEMENTS}
+    losses = {name: tuple(zip(*history)) or ((), ()) for name, history in found.items()}
     with st.container(key=f"{PREFIX}placement"):
         columns = st.columns(2 if reader.present() else 3, gap="medium")
         if not reader.present():
             with columns[0]:
                 st.caption(page.label("caption_lengths"))
-                show(lines_of({name: (range(len(values)), values) for name, values in lengths.items()}, names,
-                              (page.label("axis_blocks"), page.label("axis_mean_length")), log=True,
-                              **look(70)), "placement_lengths")
+                _chart(page, "lengths", _by_depth(lengths), ("axis_blocks", "axis_mean_length"), log=True)
         with columns[-2]:
             st.caption(page.label("caption_gradients"))
-            show(lines_of({name: (range(len(values)), values) for name, values in slopes.items()}, names,
-                          (page.label("axis_block"), page.label("axis_gradient")), log=True,
-                          **look(70, 20)), "placement_gradients")
+            _chart(page, "gradients", _by_depth(slopes), ("axis_block", "axis_gradient"), log=True)
         with columns[-1]:
             st.caption(page.label("caption_losses_recorded" if is_recorded else "caption_losses", n=depth))
-            show(lines_of({name: tuple(zip(*history)) or ((), ()) for name, history in found.items()}, names,
-                          (page.label("axis_steps"), page.label("axis_loss")), log=False,
-                          most=3 * BLIND, level=(BLIND, page.label("level_blind")), **look(70, 20)),
-                 "placement_losses")
+            _chart(page, "losses", losses, ("axis_steps", "axis_loss"), log=False, most=3 * BLIND,
+                   level=(BLIND, page.label("level_blind")))
+
+
+def _by_depth(values: dict[str, np.ndarray]) -> dict[str, tuple[range, np.ndarray]]:
+    return {name: (range(len(line)), line) for name, line in values.items()}
+
+
+def _chart(page: Lesson, chart: str, curves: dict[str, tuple], axes: tuple[str, str], **options) -> None:
+    """Draw `lines_of` the placements; axes: the labels that are the titles of the axes."""
+    x, y = map(page.label, axes)
+    show_spec(f"placement_{chart}", *lines_of(curves, {name: page.label(name) for name in PLACEMENTS}, (x, y),
+                                              charts.reader_look(), look(70, 20)["height"], **options))
 
 
 def _lines(page: Lesson, lengths: dict[str, np.ndarray], slopes: dict[str, np.ndarray]) -> list[tuple[str, str]]:

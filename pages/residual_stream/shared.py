@@ -42,6 +42,7 @@ SETTINGS = Settings("residual_stream", {
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
 choice, show = functools.partial(views.choice, SETTINGS), functools.partial(charts.draw, PREFIX)
+show_spec = functools.partial(charts.draw_spec, PREFIX)
 own_seed = functools.partial(selection_controls.own_seed, SETTINGS)
 
 

@@ -9,13 +9,14 @@ from core.analysis.arrays import to_numpy
 from core.analysis.stream_and_heads import Effect
 from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.lesson.selection_controls import pick
+from core.app.parts import charts
 from core.app.state import Run, reader
 from core.base.markdown import code
 from core.figures import residual_stream as figures
 from core.figures.numbers import latex_number, percent, readable
 from core.model.intervention import Intervention
 from core.model.trace import Trace
-from pages.residual_stream.shared import PREFIX, choice, look, read, show
+from pages.residual_stream.shared import PREFIX, choice, look, read, show, show_spec
 
 CUT = Intervention(residual=False)
 LEAST_TOKENS, NEAR = 3, 0.05           # tokens to be alike; cosines that count as equal
@@ -67,11 +68,10 @@ def draw(page: Lesson, run: Run) -> Reading:
                                        page.label("axis_probability"), **look(presenting=-110)), "cut_tokens")
     with lines:
         with_path, without = (_by_depth(name, stream_and_heads.stream(trace), position) for trace in traces)
-        show(figures.growth_lines({"with": with_path, "without": without}, dict(zip(("with", "without"), names)),
-                                  {"with": [1, 0], "without": [4, 3]}, {"with": "residual", "without": "residual"},
-                                  (page.label("axis_blocks"), page.label(f"axis_{name}")),
-                                  **look(presenting=-110)),
-             "cut_lines")
+        height = look(presenting=-110)["height"]
+        show_spec("cut_lines", *figures.growth_lines(
+            dict(zip(names, (with_path, without))), ("residual", "residual"),
+            (page.label("axis_blocks"), page.label(f"axis_{name}")), charts.reader_look(), height))
     page.note(page.label(f"note_{name}"))
     return Reading(_lines(page, run, effect, traces), _question(page, run, traces),
                    [stream_and_heads.effect, stream_and_heads.mean_pairwise_cosine],

@@ -5,67 +5,40 @@ changes during a training, so that the browser updates the chart in place. The s
 a chart take longer than ten steps of a training.
 """
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import altair as alt
 import numpy as np
 import pandas as pd
 
 from core.figures.channels import kinds, quantity
-from core.figures.lines import DASHES, spread
+from core.figures.lines import (
+    DASHES,
+    NAME_HEIGHT,
+    Axis,
+    Lines,
+    Look,
+    by_name,
+    channel,
+    dashed,
+    of_role,
+    ruled,
+    spread,
+    tooltip,
+)
 from core.figures.numbers import readable
-from core.figures.style import POWER_OF_TEN, TIMES_POWER_OF_TEN, altair_theme, colour, framed, layered
+from core.figures.style import POWER_OF_TEN, colour, framed, layered
 
-NAME_HEIGHT = 15         # px of the name of a line
 NAME_WIDTH = 0.5         # share of the width that a name at the end of a line may take
 AXIS_HEIGHT = 65         # px of a chart's height that the axis below takes
 SMALL_TYPE = 9.5         # px, in a chart of many rows
-SMALL = 1e-3             # an axis that ends below it has powers of ten
+AT_THE_RIGHT = {"value": "width"}     # of the plot, the place of a name
 FURTHEST = 1e3           # coordinates of a path are clipped to this size
 MEANINGS = {"held_out": "query", "held_out_text": "query", "loss": "excluded", "accuracy": "value",
             "gradient_norm": "key", "old": "key", "kl": "attention", "margin": "value", "reward": "query",
             "value": "value", "scratch": "attention",
             "induction_score": "attention", "previous_token_score": "mlp"}      # of the lines over the steps
-
-
-@dataclass(frozen=True)
-class Look:
-    """The reader's theme, "light" or "dark", and the scale of the type."""
-
-    theme: str
-    scale: float = 1.0
-
-    def ink(self, meaning: str) -> str:
-        """The colour of lines and text of this meaning."""
-        return colour(meaning, self.theme, "ink")
-
-    def words(self, size: float, meaning: str, **more) -> dict:
-        """A text mark of `size` px."""
-        return {"type": "text", "fontSize": size * self.scale, "color": self.ink(meaning), **more}
-
-    def spec(self, layers: Sequence[dict], height: int, right: float = 5) -> dict:
-        """The spec of these layers. right: padding in px."""
-        return {"layer": layers, "height": height, "padding": {"left": 5, "right": right, "top": 5, "bottom": 5},
-                "config": altair_theme(self.theme, self.scale)}
-
-
-@dataclass(frozen=True)
-class Axis:
-    """The title and domain of an axis, whether it is logarithmic, and the d3 format of its labels."""
-
-    title: str
-    domain: tuple[float, float]
-    log: bool = False
-    format: str = ",~r"       # of "g" Vega keeps one digit where ticks are 20 apart, and writes 2e+1
-
-    def encoding(self, field: str, grid: bool = False, ticks: int = 5) -> dict:
-        """The axis in Vega-Lite."""
-        labels = ({"labelExpr": POWER_OF_TEN} if self.log
-                  else {"labelExpr": TIMES_POWER_OF_TEN} if abs(self.domain[1]) < SMALL else {"format": self.format})
-        return {"field": field, "type": "quantitative", "title": self.title or None,
-                "scale": {"type": "log" if self.log else "linear", "domain": list(self.domain), "nice": False},
-                "axis": {"tickCount": ticks, "grid": grid, **labels}}
 
 
 def pushes(tokens: Sequence[str], gradient: np.ndarray, axis_title: str, look: Look, height: int) -> alt.TopLevelMixin:
@@ -90,35 +63,6 @@ def pushes(tokens: Sequence[str], gradient: np.ndarray, axis_title: str, look: L
                   padding={"left": 5, "right": 8, "top": 5, "bottom": 5})
 
 
-def by_line(order: Sequence[str], values: Iterable, legend: dict | None = None) -> dict:
-    """A value for each line, such as its colour."""
-    return {"field": "line", "type": "nominal", "scale": {"domain": list(order), "range": list(values)},
-            "legend": legend}
-
-
-def dashed(order: Sequence[str], legend: dict | None = None) -> dict:
-    """The first line solid, each other one dashed in its own way."""
-    return by_line(order, [list(dash) for dash in DASHES[:len(order)]], legend)
-
-
-def tips(x: Axis, y: Axis) -> list[dict]:
-    """The tooltip of a point: its line, and both values. The blank titles differ, since Vega-Lite drops duplicates."""
-    return [{"field": "line", "type": "nominal", "title": " "},
-            {"field": "x", "type": "quantitative", "title": x.title or "  ", "format": ".6~g"},
-            {"field": "y", "type": "quantitative", "title": y.title or "   ", "format": ".4~g"}]
-
-
-def ruled(values: Iterable[tuple[float, str]], across: dict, beside: dict, rule: dict, words: dict) -> list[dict]:
-    """Layers of straight lines at some values of one axis, each with its name. across: the encoding of that axis;
-    beside: that of the name's position on the other axis.
-    """
-    if not (rows := [{"value": value, "name": name} for value, name in values]):
-        return []
-    return [{"data": {"values": rows}, "mark": {"type": "rule", **rule}, "encoding": across},
-            {"data": {"values": rows}, "mark": words,
-             "encoding": across | beside | {"text": {"field": "name", "type": "nominal"}}}]
-
-
 def _apart(levels: Mapping[str, float], y: Axis, height: float) -> tuple[list[tuple[float, str]], ...]:
     """The levels, (value, name) each, whose names stand above their lines, and those whose names stand below: the
     lowest, where the next one leaves no room above it and the axis goes on below.
@@ -131,11 +75,11 @@ def _apart(levels: Mapping[str, float], y: Axis, height: float) -> tuple[list[tu
 
 
 def end_places(rows: pd.DataFrame, y: Axis, height: float, scale: float = 1.0) -> dict[str, float]:
-    """The place on y's axis of what stands at the end of each line, from the columns line, x and y: above the last part
+    """The place on y's axis of what stands at the end of each line, from the columns name, x and y: above the last part
     of the line, and above the other lines that would run through it.
     """
-    late = rows[rows["x"] >= (1 - NAME_WIDTH) * rows.groupby("line")["x"].transform("max")]
-    ends = sorted(((name, line["y"]) for name, line in late.groupby("line")), key=lambda end: end[1].max())
+    late = rows[rows["x"] >= (1 - NAME_WIDTH) * rows.groupby("name")["x"].transform("max")]
+    ends = sorted(((name, line["y"]) for name, line in late.groupby("name")), key=lambda end: end[1].max())
     room = NAME_HEIGHT * scale / (height - AXIS_HEIGHT) * (y.domain[1] - y.domain[0])
     places, least = {}, -math.inf
     for name, line in ends:
@@ -149,17 +93,18 @@ def end_places(rows: pd.DataFrame, y: Axis, height: float, scale: float = 1.0) -
 def curve(names: Mapping[str, str], x: Axis, y: Axis, look: Look, height: int, *,
           levels: Mapping[str, float] | None = None, changes: Mapping[float, str] | None = None,
           points: bool = False, ends: bool = False) -> dict:
-    """The spec of lines over the steps of a training, for data with the columns line (its name), x and y. names: by
-    line of MEANINGS.
+    """The spec of lines over the steps of a training, for data with the columns name, role, x and y. names: by line of
+    MEANINGS.
 
     levels: horizontal rules, name -> value. changes: vertical rules, step -> text. points: also draw every value as a
     point. ends: texts of the column end, each at the right edge and at the height of the column at, are in the place of
     a legend. A line that leaves y's domain leaves the picture.
     """
     legend = {"title": None, "orient": "top", "symbolType": "stroke", "offset": 2, "padding": 0}
-    order, legend = list(names.values()), legend if len(names) > 1 and not ends else None
-    along, up = x.encoding("x", ticks=4), y.encoding("y", True, 5 if height > 150 else 2)
-    value = {"field": "value", "type": "quantitative", "scale": {"zero": False}}
+    legend = legend if len(names) > 1 and not ends else None
+    drawn = Lines({name: look.ink(MEANINGS[line]) for line, name in names.items()}, replace(x, ticks=4),
+                  replace(y, ticks=5 if height > 150 else 2), look)
+    value = channel("value", scale={"zero": False})
     above, below = _apart(levels or {}, y, height)
     level_rule = {"color": look.ink("excluded"), "strokeDash": [4, 3]}
     return look.spec([
@@ -170,15 +115,9 @@ def curve(names: Mapping[str, str], x: Axis, y: Axis, look: Look, height: int, *
         *ruled((changes or {}).items(), {"x": value}, {"y": {"value": 34}},
                {"color": look.ink("mlp"), "strokeWidth": 1.5},
                look.words(11, "mlp", align="left", baseline="top", dx=3, dy=2)),
-        {"mark": {"type": "line", "strokeWidth": 2.2 * look.scale, "clip": True, "point": points},
-         "encoding": {"x": along, "y": up, "strokeDash": dashed(order, legend),
-                      "color": by_line(order, [look.ink(MEANINGS[line]) for line in names], legend)}},
-        {"mark": {"type": "point", "size": 60, "opacity": 0, "clip": True},
-         "encoding": {"x": along, "y": up, "tooltip": tips(x, y)}},
-        *[{"mark": look.words(12, "text", align="right", baseline="bottom", dy=-3, fontWeight=600,
-                              aria=False),
-           "encoding": {"x": {"value": "width"}, "y": up | {"field": "at"}, "text": {"field": "end", "type": "nominal"},
-                        "color": by_line(order, [look.ink(MEANINGS[line]) for line in names])}}] * ends], height)
+        drawn.strokes(2.2, legend, point=points), drawn.points(60, 0, tooltip=tooltip(x, y)),
+        *[drawn.names(dx=0, text="end", x=AT_THE_RIGHT, align="right", baseline="bottom", dy=-3, aria=False)] * ends],
+        height)
 
 
 def curve_rows(curves: Mapping[str, tuple[np.ndarray, np.ndarray]], y: Axis, height: float,
@@ -194,7 +133,7 @@ def curve_rows(curves: Mapping[str, tuple[np.ndarray, np.ndarray]], y: Axis, hei
             for _, ys in curves.values()]
     at = _within(spread(ends, gap := NAME_HEIGHT * scale / height * (high - low)), gap, high)
     rows += [(name, "end", 0.0, 0.0, float(10 ** place if y.log else place)) for name, place in zip(curves, at)]
-    return pd.DataFrame(rows, columns=["line", "role", "x", "y", "at"])
+    return pd.DataFrame(rows, columns=["name", "role", "x", "y", "at"])
 
 
 def _within(places: np.ndarray, gap: float, high: float) -> np.ndarray:
@@ -206,40 +145,30 @@ def _within(places: np.ndarray, gap: float, high: float) -> np.ndarray:
     return moved
 
 
-def _drawn(role: str, mark: dict, **encoding) -> dict:
-    """The layer of the rows of one role."""
-    return {"transform": [{"filter": f"datum.role == '{role}'"}], "mark": mark, "encoding": encoding}
-
-
 def curves(meanings: Mapping[str, str], x: Axis, y: Axis, look: Look, height: int, *, solid: str = "",
            across: Mapping[float, str] | None = None, upright: Mapping[float, str] | None = None) -> dict:
     """The spec of lines over `curve_rows`, each with its name at its end. meanings: of their colours, by name. solid:
     the line that is not dashed, else the first. across, upright: rules, value -> text.
     """
-    order = list(meanings)
-    colours = by_line(order, map(look.ink, meanings.values()))
-    along, up = x.encoding("x"), y.encoding("y", True)
+    order = sorted(meanings, key=lambda name: name != solid)
+    drawn = Lines({name: look.ink(meaning) for name, meaning in meanings.items()}, x, y, look,
+                  [DASHES[order.index(name) % len(DASHES)] for name in meanings])
     rule = {"color": look.ink("excluded"), "strokeDash": [5, 3], "clip": True}
     words = look.words(12, "text", align="left", dx=4, clip=True)
-    value = {"field": "value", "type": "quantitative"}
     return look.spec([
-        *ruled((across or {}).items(), {"y": value | {"scale": up["scale"]}}, {"x": {"value": 0}}, rule,
-               words | {"baseline": "bottom", "dy": -2}),
-        *ruled((upright or {}).items(), {"x": value | {"scale": along["scale"]}}, {"y": {"value": 0}}, rule,
-               words | {"baseline": "top", "dy": 2}),
-        _drawn("line", {"type": "line", "clip": True, "strokeWidth": 2.2 * look.scale}, x=along, y=up, color=colours,
-               strokeDash=dashed(sorted(order, key=lambda name: name != solid))),
-        _drawn("line", {"type": "point", "size": 50, "opacity": 0, "clip": True}, x=along, y=up, tooltip=tips(x, y)),
-        _drawn("end", {"type": "text", "align": "left", "dx": 6, "fontSize": 12 * look.scale, "fontWeight": 600},
-               x={"value": "width"}, y=up | {"field": "at"}, color=colours, text={"field": "line"})],
+        *ruled((across or {}).items(), {"y": channel("value", scale=y.encoding("y")["scale"])}, {"x": {"value": 0}},
+               rule, words | {"baseline": "bottom", "dy": -2}),
+        *ruled((upright or {}).items(), {"x": channel("value", scale=x.encoding("x")["scale"])}, {"y": {"value": 0}},
+               rule, words | {"baseline": "top", "dy": 2}),
+        drawn.strokes(2.2), drawn.points(50, 0, tooltip=tooltip(x, y)), drawn.names(x=AT_THE_RIGHT)],
         height, max(map(len, order)) * 6.6 * look.scale + 12)
 
 
 def among(picked: str, x: Axis, y: Axis, look: Look, height: int) -> dict:
-    """The spec of many thin lines and the picked one over them, on a logarithmic y, for data with the columns line (its
-    name), x and y. The pointer names a line, and makes it darker.
+    """The spec of many thin lines and the picked one over them, on a logarithmic y, for data with the columns name, x
+    and y. The pointer names a line, and makes it darker.
     """
-    along, up, line = x.encoding("x"), y.encoding("y", True), {"field": "line", "type": "nominal"}
+    along, up, line = x.encoding("x"), y.encoding("y", True), {"field": "name", "type": "nominal"}
     up["axis"]["values"] = [10.0 ** k for k in range(*np.ceil(np.log10(y.domain)).astype(int))]
     is_lit = {"param": "pointed", "empty": False}
     bold = {"type": "line", "clip": True, "color": look.ink("query"), "strokeWidth": 2.6 * look.scale}
@@ -248,12 +177,12 @@ def among(picked: str, x: Axis, y: Axis, look: Look, height: int) -> dict:
          "encoding": {"x": along, "y": up, "detail": line,
                       "strokeWidth": {"condition": is_lit | {"value": 2 * look.scale}, "value": 1},
                       "opacity": {"condition": is_lit | {"value": 1}, "value": 0.55}}},
-        {"transform": [{"filter": {"field": "line", "equal": picked}}], "mark": bold,
+        {"transform": [{"filter": {"field": "name", "equal": picked}}], "mark": bold,
          "encoding": {"x": along, "y": up}},
         {"params": [{"name": "pointed", "select": {"type": "point", "on": "pointerover", "clear": "pointerout",
-                                                   "fields": ["line"]}}],
+                                                   "fields": ["name"]}}],
          "mark": {"type": "point", "size": 90, "opacity": 0, "clip": True},
-         "encoding": {"x": along, "y": up, "detail": line, "tooltip": tips(x, y)}}], height)
+         "encoding": {"x": along, "y": up, "detail": line, "tooltip": tooltip(x, y)}}], height)
 
 
 def ends(columns: Mapping[str, Mapping[str, float]], names: Mapping[str, str], axis: str, look: Look,
@@ -327,7 +256,7 @@ def surface_rows(contours: Sequence[np.ndarray], paths: Mapping[str, np.ndarray]
     lines = [("contour", str(i), line) for i, line in enumerate(contours)]
     lines += [("path", name, np.clip(line, -FURTHEST, FURTHEST)) for name, line in paths.items()]
     return pd.DataFrame([(role, name, x, y, k) for role, name, line in lines for k, (x, y) in enumerate(line.tolist())],
-                        columns=["role", "line", "x", "y", "step"])
+                        columns=["role", "name", "x", "y", "step"])
 
 
 def surface(meanings: Mapping[str, str], x: Axis, y: Axis, places: Mapping[str, tuple[float, float]], look: Look,
@@ -336,18 +265,18 @@ def surface(meanings: Mapping[str, str], x: Axis, y: Axis, places: Mapping[str, 
     name of the path. places: the crosses, name -> (x, y).
     """
     order, legend = list(meanings), {"title": None, "orient": "top", "offset": 2, "padding": 0}
-    colours = by_line(order, map(look.ink, meanings.values()), legend)
-    shapes = by_line(order, ["circle", "square", "triangle-up"][:len(order)], legend)
+    colours = by_name(order, map(look.ink, meanings.values()), legend)
+    shapes = by_name(order, ["circle", "square", "triangle-up"][:len(order)], legend)
     along, up, step = x.encoding("x"), y.encoding("y"), {"field": "step", "type": "quantitative"}
     crosses = {"values": [{"x": at[0], "y": at[1], "name": name} for name, at in places.items()]}
-    tooltip = [{"field": "line", "title": " "}, step | {"title": "t"},
+    tooltip = [{"field": "name", "title": " "}, step | {"title": "t"},
                *({"field": axis, "type": "quantitative", "format": ".4~g"} for axis in "xy")]
     return look.spec([
-        _drawn("contour", {"type": "line", "clip": True, "color": look.ink("grid"), "strokeWidth": 1, "opacity": 0.7},
-               x=along, y=up, detail={"field": "line"}, order=step),
-        _drawn("path", {"type": "line", "clip": True, "strokeWidth": 2 * look.scale}, x=along, y=up, color=colours,
+        of_role("contour", {"type": "line", "clip": True, "color": look.ink("grid"), "strokeWidth": 1, "opacity": 0.7},
+               x=along, y=up, detail={"field": "name"}, order=step),
+        of_role("path", {"type": "line", "clip": True, "strokeWidth": 2 * look.scale}, x=along, y=up, color=colours,
                strokeDash=dashed(order), order=step),
-        _drawn("path", {"type": "point", "clip": True, "filled": True, "opacity": 1, "size": 22 * look.scale},
+        of_role("path", {"type": "point", "clip": True, "filled": True, "opacity": 1, "size": 22 * look.scale},
                x=along, y=up, color=colours, shape=shapes, tooltip=tooltip),
         {"data": crosses, "encoding": {"x": along, "y": up},
          "mark": {"type": "point", "shape": "cross", "size": 110 * look.scale, "color": look.ink("text"),

@@ -17,10 +17,10 @@ from core.app.parts.guard import fragment
 from core.app.state import Run, model_choice, reader
 from core.app.state import run as runs
 from core.base.markdown import code
+from core.figures.lines import Axis
 from core.figures.numbers import grouped, latex_number, latex_operand, percent, readable
 from core.learning import teacher_forcing
 from core.model.checkpoints import Milestone
-from pages.training.charts import Axis
 from pages.training.shared import (
     PREFIX,
     attached,

@@ -12,12 +12,12 @@ import torch
 from core.app.compute import cache
 from core.app.lesson import Lesson, Question, Reading
 from core.app.state import reader
+from core.figures.lines import Axis
 from core.figures.numbers import grouped, latex_number, latex_operand, readable
 from core.learning import descent
 from core.learning.descent import SURFACES, Surface
 from core.learning.learner import OPTIMIZERS, Knobs
 from pages.training import charts
-from pages.training.charts import Axis
 from pages.training.shared import (
     PREFIX,
     ask,

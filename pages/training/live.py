@@ -15,6 +15,7 @@ from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Trut
 from core.app.parts.guard import fragment
 from core.app.state import Run, prompts, reader
 from core.base.markdown import code
+from core.figures.lines import Axis
 from core.figures.numbers import grouped, latex_number, latex_operand, readable
 from core.learning import grammar, recorded
 from core.learning import learner as learning
@@ -23,7 +24,6 @@ from core.learning.recorded import LiveRun
 from core.learning.schedules import KINDS
 from core.model.transformer import Transformer
 from pages.training import schedules
-from pages.training.charts import Axis
 from pages.training.shared import (
     PREFIX,
     adopt,

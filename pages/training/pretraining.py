@@ -11,12 +11,12 @@ from core.app.lesson import Lesson, Question, Reading, job_controls
 from core.app.parts.guard import fragment
 from core.app.state import Run
 from core.base.markdown import code, escaped
+from core.figures.lines import Axis
 from core.figures.numbers import grouped, latex_number, latex_operand, percent, readable
 from core.learning import tuning
 from core.model import checkpoints
 from pages.training import fine_tuning
 from pages.training import tuning_parts as parts
-from pages.training.charts import Axis
 from pages.training.shared import (
     ask,
     chart_height,

@@ -12,11 +12,11 @@ from core.app.compute import cache
 from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth, job_controls
 from core.app.state import Run, reader
 from core.base.markdown import escaped
+from core.figures.lines import Axis
 from core.figures.numbers import latex_number, latex_operand, readable
 from core.learning import rlhf, tuning
 from core.learning.rlhf import Feedback, Outcome, PolicyStep
 from pages.training import cards, charts
-from pages.training.charts import Axis
 from pages.training.shared import (
     PREFIX,
     ask,

@@ -11,13 +11,13 @@ import streamlit as st
 from core.app.lesson import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.lesson.prediction import guess_of
 from core.app.state import Run
+from core.figures.lines import Axis
 from core.figures.numbers import grouped, latex_number, latex_operand, readable, superscript
 from core.learning import schedules
 from core.learning.learner import Knobs
 from core.learning.schedules import ADAM_OF_OURS, KINDS, Schedule
 from core.learning.schedules import Settings as Trained
 from pages.training import charts, descent
-from pages.training.charts import Axis
 from pages.training.shared import (
     PREFIX,
     ask,
@@ -159,7 +159,7 @@ def _chart(page: Lesson, drawn: dict[str, Schedule], picked: str, peak: float, *
 def _known_chart(page: Lesson, row: Trained) -> None:
     """Chart the schedule of every model that the table tells enough of, with `row` lit."""
     rows = known_rates()
-    least = rows.groupby("line")["y"].last().min()        # a warm-up begins below, which would take half of the picture
+    least = rows.groupby("name")["y"].last().min()        # a warm-up begins below, which would take half of the picture
     show_spec("schedule", rows, charts.among(
         row.name, Axis(page.label("axis_run"), (0, 100)),
         Axis(page.label("axis_rate"), (0.5 * least, 2 * rows["y"].max()), log=True), look(), chart_height(30)))
@@ -172,7 +172,7 @@ def known_rates() -> pd.DataFrame:
     drawn = [(row, row.schedule(read("warmup") / 100, read("total"))) for row in schedules.table() if row.drawable]
     return pd.DataFrame([(row.name, 100 * step / curve.total, row.rate * curve.share(step)) for row, curve in drawn
                          for step in np.unique(np.linspace(0, curve.total - 1, N_KNOWN).round()).astype(int).tolist()],
-                        columns=["line", "x", "y"])
+                        columns=["name", "x", "y"])
 
 
 def _title(page: Lesson, row: Trained | None, schedule: Schedule | None, peak: float | None) -> str:

@@ -17,13 +17,13 @@ from core.app.state import reader
 from core.app.state.lesson_settings import Setting, Settings, view_setting
 from core.components.residual_grid import residual_grid
 from core.figures import residual_stream
+from core.figures.lines import Axis
 from core.figures.numbers import latex_number, latex_operand
 from core.learning import backprop, descent, instructions, kepler, learner, rlhf, schedules, tuning, tuning_texts
 from core.learning.schedules import Schedule
 from core.model.tokenizer import Tokenizer
 from core.model.transformer import Transformer
 from pages.training import charts
-from pages.training.charts import Axis, Look
 
 PREFIX = "training_"
 CHART, CHART_PRESENT = 350, 270      # px of a chart that fits a 720 px screen, usually and in present mode
@@ -99,6 +99,7 @@ SETTINGS = Settings("training", {
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
 choice, show, show_spec = (functools.partial(views.choice, SETTINGS), functools.partial(frame_charts.draw, PREFIX),
                            functools.partial(frame_charts.draw_spec, PREFIX))
+look = frame_charts.reader_look
 own_seed = functools.partial(selection_controls.own_seed, SETTINGS)
 
 
@@ -175,24 +176,20 @@ def adopt(model: Transformer, tokenizer: Tokenizer, name: str) -> None:
 # ---- pictures --------------------------------------------------------------------------------------------------------
 
 
-def look() -> Look:
-    """The reader's Look."""
-    return Look(reader.theme(), reader.scale())
-
-
 def show_curve(page: Lesson, chart: str, prefix: str, lines: Mapping[str, tuple[Iterable, Iterable]], x: Axis, y: Axis,
                height: int, ends: Mapping[str, str] | None = None, **options) -> None:
     """Draw lines over the steps of a training by `charts.curve`: x and y by line, whose name is the label
     `<prefix>_<line>`. Values that are not finite have no point. ends: the text at the end of each line, if any.
     """
     names = {line: page.label(f"{prefix}_{line}") for line in lines}
-    rows = pd.DataFrame([(line, x_value, y_value) for line, points in lines.items() for x_value, y_value in zip(*points)
-                         if math.isfinite(y_value)], columns=["line", "x", "y"])
+    rows = pd.DataFrame([(names[line], "line", x_value, y_value) for line, points in lines.items()
+                         for x_value, y_value in zip(*points) if math.isfinite(y_value)],
+                        columns=["name", "role", "x", "y"])
     if ends:
         places = charts.end_places(rows, y, height, reader.scale())
-        rows = pd.concat([rows, pd.DataFrame({"line": list(ends), "end": ends.values(), "at": map(places.get, ends)})])
-    show_spec(chart, rows.assign(line=rows["line"].map(names)),
-              charts.curve(names, x, y, look(), height, ends=bool(ends), **options))
+        rows = pd.concat([rows, pd.DataFrame([(names[line], "end", text, places.get(names[line]))
+                                              for line, text in ends.items()], columns=["name", "role", "end", "at"])])
+    show_spec(chart, rows, charts.curve(names, x, y, look(), height, ends=bool(ends), **options))
 
 
 def show_curves(chart: str, lines: Mapping[str, tuple[np.ndarray, np.ndarray]], meanings: Sequence[str], x: Axis,

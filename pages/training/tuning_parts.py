@@ -19,6 +19,7 @@ from core.app.lesson import Lesson, Reading, job_controls
 from core.app.state import Run, reader
 from core.base.markdown import code, escaped
 from core.figures import residual_stream
+from core.figures.lines import Axis
 from core.figures.numbers import latex_number, latex_operand, readable
 from core.learning import low_rank, tuning
 from core.learning.tuning import OldText, Tuner, TuningStep
@@ -27,7 +28,6 @@ from core.model.generation import generate
 from core.model.sampling import SamplingConfig
 from core.model.transformer import Transformer
 from pages.training import recorded_tuning
-from pages.training.charts import Axis
 from pages.training.recorded_tuning import Example, TuningRun
 from pages.training.shared import (
     PREFIX,

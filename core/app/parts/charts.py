@@ -13,6 +13,7 @@ import streamlit as st
 from altair.utils import schemapi
 
 from core.app.state import reader
+from core.figures.lines import Look
 
 schemapi.disable_debug_mode()       # which checks every part of a chart when it is made
 
@@ -72,6 +73,11 @@ def screen_taken(more: int = 0) -> int:
 def look(height: int, presenting: int) -> dict:
     """Options of a chart for this reader: theme, scale of type, and height in pixels, `presenting` in present mode."""
     return {"theme": reader.theme(), "scale": reader.scale(), "height": presenting if reader.present() else height}
+
+
+def reader_look() -> Look:
+    """The reader's Look, for line charts."""
+    return Look(reader.theme(), reader.scale())
 
 
 def draw(prefix: str, chart: alt.TopLevelMixin, name: str, on_pick: Callable[[dict], None] | None = None) -> None:

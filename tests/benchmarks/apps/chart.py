@@ -32,4 +32,4 @@ page_style.inject()
 low = SETTINGS.each["norm"].low
 norm = st.slider("norm", low, SETTINGS.each["norm"].high, 1.0, step=STEP)
 show_lines("gradient", prepared()[round((norm - low) / STEP)], {name: name for name in LINES}, Axis("distance"),
-           Axis("gradient", "log"), chart_height(), picked=SETTINGS.each["distance"].default)
+           Axis("gradient", log=True), chart_height(), picked=SETTINGS.each["distance"].default)

@@ -206,6 +206,11 @@ def chart(at: AppTest, place: int) -> pd.DataFrame:
     return pa.ipc.open_stream(at.get("vega_lite_chart")[place].proto.datasets[0].data.data).read_pandas()
 
 
+def drawn(at: AppTest, place: int, role: str = "line") -> pd.DataFrame:
+    """The rows of one role of a line chart of the page."""
+    return chart(at, place).query("role == @role")
+
+
 @pytest.mark.parametrize("query", [dict(architectures_cost="growth"), dict(architectures_cost="patterns"),
                                    dict(architectures_cost="patterns", architectures_length="9e99",
                                         architectures_near="-3", architectures_drawn="x"),
@@ -244,7 +249,7 @@ def test_before_anyone_measured_there_is_no_time_and_after_it_there_are_all(monk
 
 def test_the_operations_that_are_drawn_are_those_of_the_formula():
     at = open_at(architectures_view="cost", architectures_width="32", architectures_window="16")
-    rows = chart(at, 0).set_index(["method", "n"])["value"]
+    rows = drawn(at, 0).set_index(["method", "x"])["y"]
     assert (rows["attention", 1024] == 4 * 1024 ** 2 * 32 and rows["window", 1024] == 4 * 1024 * 32 * 32
             and rows["recurrent", 1024] == 4 * 1024 * 32 ** 2
             and rows["whole", 1024] == 6 * 1024 * 32 ** 2 + 4 * 1024 ** 2 * 32)
@@ -257,7 +262,7 @@ def test_the_operations_that_are_drawn_are_those_of_the_formula():
 def test_the_first_chart_of_times_is_a_recorded_run_that_says_so_and_gives_way_to_a_measured_one(monkeypatch):
     cost._measurements().clear()
     at = open_at(architectures_view="cost")
-    rows = chart(at, 1).groupby("method")["value"]
+    rows = drawn(at, 1).groupby("method")["y"]
     assert {method: times.max() for method, times in rows} == {
         method: max(time.seconds for time in length_times.recorded(64, 64) if time.method == method)
         for method in growth.METHODS}

@@ -4,7 +4,6 @@ picture is given.
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
@@ -19,7 +18,7 @@ from tests.claims.passes import run as run_on
 from tests.helpers.lessons import fine, open_at
 from tests.helpers.messages import given
 from tests.helpers.predictions import ask, commit, modes, question, statements
-from tests.pages.architectures.test_architectures import chart
+from tests.pages.architectures.test_architectures import chart, drawn
 from tests.pages.architectures.test_live_models import filled
 
 pytestmark = pytest.mark.long
@@ -187,7 +186,7 @@ def test_how_many_times_as_many_operations(query: dict):
     shown = commit(at, "architectures", "cost", 16)
     assert shown["answer"] == 256 and "recurrent network 16 times" in shown["reason"] and not shown["right"]
     assert shown["true"] == statements("architectures", "cost")[0]
-    rows = chart(at, 0).set_index(["method", "n"])["value"]
+    rows = drawn(at, 0).set_index(["method", "x"])["y"]
     steep = {method: rows[method, 4096] / rows[method, 2048] for method in ("attention", "window", "recurrent")}
     assert steep["attention"] == 4 and steep["window"] == steep["recurrent"] == 2
     d = int(query.get("architectures_width", 64))
@@ -196,10 +195,8 @@ def test_how_many_times_as_many_operations(query: dict):
 
 def given_mark(at: AppTest) -> tuple[int, float]:
     """The place of the reader's point in the chart of operations."""
-    frames = [pa.ipc.open_stream(each.data.data).read_pandas()
-              for each in at.get("vega_lite_chart")[0].proto.datasets]
-    (mine,) = [frame for frame in frames if "method" not in frame]
-    return int(mine["n"][0]), float(mine["value"][0])
+    ((x, y),) = drawn(at, 0, "own")[["x", "y"]].to_numpy()
+    return int(x), float(y)
 
 
 def test_nothing_is_asked_about_sparse_patterns():

@@ -16,11 +16,11 @@ STATEMENT = ("Attention’s own part, 4N²d, grows past the recurrent 4Nd² at N
              "attention needs more at every N.")
 
 
-def drawn(at, x: str, name: str, value: str, place: int = -1) -> dict[tuple[str, int], float]:
+def drawn(at, line: str, place: int = -1) -> dict[tuple[str, int], float]:
     """The values of a page's chart, by line and length."""
     sent = at.get("vega_lite_chart")[place].proto.datasets[0].data.data
     rows = pa.ipc.open_stream(sent).read_pandas()
-    return {(row[name], int(row[x])): row[value] for row in rows.to_dict("records")}
+    return {(row[line], int(row["x"])): row["y"] for row in rows[rows["role"] == "line"].to_dict("records")}
 
 
 @pytest.mark.parametrize("d", [32, 64, 128])
@@ -28,7 +28,7 @@ def test_both_lessons_draw_the_same_numbers_for_the_same_length_and_width(d):
     one = open_at("recurrence", recurrence_view="serial", recurrence_width=str(d))
     other = open_at("architectures", architectures_view="cost", architectures_width=str(d))
     assert fine(one) and fine(other)
-    serial_chart, cost_chart = drawn(one, "x", "network", "y"), drawn(other, "n", "method", "value", 0)
+    serial_chart, cost_chart = drawn(one, "network"), drawn(other, "method", 0)
     same = {"rnn": "recurrent", "attention": "whole", "pairs": "attention"}
     common = [n for n in serial.LENGTHS if n in growth.LENGTHS]
     assert len(common) == 5

@@ -8,7 +8,6 @@ import math
 import re
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
@@ -20,7 +19,6 @@ from core.app.compute import cache, queue
 from core.app.state.run import read
 from core.base import prose
 from core.cost import sequence_work
-from core.figures import lines as figures
 from core.figures.numbers import readable
 from core.learning import memory_tasks, recurrent_cells
 from core.learning.memory_tasks import Recall, Rewriting
@@ -268,33 +266,6 @@ def test_what_is_written_alone_is_what_the_same_text_read_back_would_give(name):
     alone, weights = model.write(source)
     assert torch.equal(model.logits(source, alone).argmax(-1), alone)
     assert (weights is None) == (name == "bottleneck")
-
-
-def test_the_rows_of_lines_are_their_points_their_names_and_what_is_picked():
-    """A logarithmic axis leaves out what has no logarithm.
-
-    The two lines end in the same place: their names stand 15 of 150 px, a tenth of two powers of ten, apart about it.
-    """
-    frame = pd.DataFrame({"network": ["rnn", "lstm"] * 3, "x": [0, 0, 2, 2, 1, 1],
-                          "y": [1.0, 100.0, 10.0, 10.0, 0.0, 30.0]})
-    rows = figures.line_rows(frame, {"rnn": "tanh", "lstm": "LSTM"}, figures.Axis("y", "log"), 150, picked=1)
-    told = [tuple(row) for row in rows[["role", "name", "x", "y"]].itertuples(index=False)]
-    assert told == [("line", "tanh", 0, 1), ("line", "LSTM", 0, 100), ("line", "tanh", 2, 10), ("line", "LSTM", 2, 10),
-                    ("line", "LSTM", 1, 30), ("end", "tanh", 2, 10), ("end", "LSTM", 2, 10), ("picked", "LSTM", 1, 30)]
-    assert rows["at"].tolist() == pytest.approx([1, 100, 10, 10, 30, 10 ** 0.9, 10 ** 1.1, 30])
-
-
-def test_each_line_has_its_name_at_its_end():
-    names, meanings = {"rnn": "tanh", "lstm": "LSTM"}, {"rnn": "query", "lstm": "key"}
-    spec = figures.lines(names, meanings, figures.Axis("steps"), figures.Axis("loss"), "light")
-    [end] = [layer for layer in spec["layer"] if "end" in layer["transform"][0]["filter"]]
-    assert end["mark"]["type"] == "text" and end["encoding"]["text"] == {"field": "name"}
-    assert end["encoding"]["y"]["field"] == "at" and end["encoding"]["color"]["scale"]["domain"] == ["tanh", "LSTM"]
-
-
-def test_the_line_names_stand_apart():
-    placed = figures.spread([1.0, 1.0, 1.0, 9.0], gap=0.5)
-    assert sorted(placed.tolist()) == pytest.approx([0.5, 1.0, 1.5, 9.0])
 
 
 # ---- the page --------------------------------------------------------------------------------------------------------

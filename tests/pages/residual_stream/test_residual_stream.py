@@ -18,6 +18,7 @@ from core.app.lesson.lesson import Lesson
 from core.base import prose
 from core.components.lib.bytes import pack
 from core.figures import residual_stream as figures
+from core.figures.lines import Look
 from core.figures.numbers import plain_number
 from core.model.transformer import Transformer
 from pages.residual_stream import charts as vector_figures
@@ -394,12 +395,14 @@ def test_every_chart_has_a_constant_spec_whatever_its_numbers(theme):
         lambda v: figures.probability_by_layer(v[:3], np.array([1, 2, 3]), ["E", "0", "1"], ("p", "rank"), theme),
         lambda v: figures.waterfall(["a", "b"], ["residual", "mlp"], ["", "block 0"], v[:2], "sum", "logit", theme),
         lambda v: figures.two_distributions(["a", "b"], v[:2], v[2:4], ("with", "without"), "p", theme),
-        lambda v: figures.growth_lines({"a": v[:3], "b": v[3:6]}, {"a": "A", "b": "B"}, {"a": [1, 0], "b": [4, 3]},
-                                       {"a": "residual", "b": "accent"}, ("x", "y"), theme),
+        lambda v: figures.growth_lines({"a": v[:3], "b": v[3:6]}, ("residual", "accent"), ("x", "y"), Look(theme),
+                                       300)[1],
         lambda v: vector_figures.vector_bars(v, "title", "feature", True, theme, 1.0, 110),
     ]
     for make in makers:
-        assert skeleton(make(generator.random(12)).to_dict()) == skeleton(make(generator.random(12)).to_dict())
+        one, other = (make(generator.random(12)) for _ in range(2))
+        one, other = (chart if isinstance(chart, dict) else chart.to_dict() for chart in (one, other))
+        assert skeleton(one) == skeleton(other)
 
 
 def skeleton(spec):

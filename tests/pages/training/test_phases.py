@@ -140,8 +140,8 @@ def test_all_known_schedules_lie_behind_the_picked_one():
     at = opened("training", {"view": "schedules", "like": "LLaMA (65B)", "warmup": "10"})
     rows = pa.ipc.open_stream(at.get("vega_lite_chart")[0].proto.datasets[0].data.data).read_pandas()
     drawable = {row.name: row for row in schedules.table() if row.rate is not None and row.decay in schedules.KINDS}
-    assert set(rows["line"]) == set(drawable) and len(drawable) == 13
-    for name, line in rows.groupby("line"):
+    assert set(rows["name"]) == set(drawable) and len(drawable) == 13
+    for name, line in rows.groupby("name"):
         row = drawable[name]
         assert line["y"].max() <= row.rate * (1 + 1e-9) and line["x"].min() >= 0 and 99 < line["x"].max() <= 100
         if row.decay != "inverse_sqrt":

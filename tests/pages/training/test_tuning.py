@@ -191,14 +191,14 @@ def losses_of(at: AppTest) -> pd.DataFrame:
 def test_the_recorded_run_has_its_control_from_random_weights_in_the_same_picture(kind: str):
     at, control = open_at(pairs=kind), recorded_tuning.tuning_run("scratch", kind)
     rows = losses_of(at)
-    drawn = rows[(rows["line"] == WORDS.label("tuning_line_scratch")) & rows["x"].notna()]
+    drawn = rows[(rows["name"] == WORDS.label("tuning_line_scratch")) & rows["x"].notna()]
     assert drawn["y"].tolist() == [step.held_out for step in control.history] and control.history[-1].step == 100
     right = [round(24 * run.history[-1].right) for run in (recorded_tuning.tuning_run("tuned", kind), control)]
     assert right[0] >= right[1] and {f"pretrained: {right[0]} of 24 right", f"random weights: {right[1]} of 24 right"
                                      } <= set(rows["end"].dropna())
     assert f"from random weights {readable(100 * control.history[-1].right)}\u00a0%" in said(at)
     other = open_at(pairs=kind, seed="1")
-    assert fine(other) and WORDS.label("tuning_line_scratch") not in set(losses_of(other)["line"])
+    assert fine(other) and WORDS.label("tuning_line_scratch") not in set(losses_of(other)["name"])
     assert not re.search(r"from random weights \d", said(other))
 
 
@@ -227,7 +227,7 @@ def test_random_weights_learn_here_too_and_belong_to_no_reader():
 def test_what_stands_at_the_end_of_a_line_is_crossed_by_none():
     lines = {"low": [8.0, 0.1, 0.1], "just above": [8.0, 0.4, 0.3], "far above": [2.0, 4.0, 4.5]}
     rows = pd.DataFrame([(name, x, y) for name, ys in lines.items() for x, y in zip((0, 60, 100), ys)],
-                        columns=["line", "x", "y"])
+                        columns=["name", "x", "y"])
     places = charts.end_places(rows, charts.Axis("", (0, 9)), 245)
     room = 9 * charts.NAME_HEIGHT / (245 - charts.AXIS_HEIGHT)
     assert places["low"] >= 0.4 and places["just above"] >= places["low"] + room and places["far above"] == 4.5
