@@ -1,6 +1,7 @@
 // header: d_ks [D]; n; variance {mean, error} [D]; entropy, gradient {scaled: {mean, error}, unscaled: …} [D]; weights
 // {scaled, unscaled} [D][n];
 // heads: null or {d, variance, scaled, unscaled, names, picked}, one entry a head of the model; settings {d}; text.
+import { powers } from "../../core/components/lib/axis.js";
 import { draw, fill, make, marked, setRange } from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
 import { readable, significant } from "../../core/components/lib/numbers.js";
@@ -141,7 +142,7 @@ class Scaling {
     const all = [...d_ks, ...mean, ...(heads?.variance ?? [])].filter((v) => v > 0).map(Math.log10);
     const [low, high] = [Math.min(...all) - 0.15, Math.max(...all) + 0.15];
     const y = (v) => frame.bottom - ((Math.log10(v) - low) / (high - low)) * (frame.bottom - frame.top);
-    for (let power = Math.ceil(low); power <= high; power++)
+    for (const power of powers(10 ** low, 10 ** high))
       this.level(frame, readable(10 ** power), y(10 ** power));
     this.axis(frame);
     this.line(frame, d_ks, y, "theory");

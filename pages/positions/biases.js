@@ -1,6 +1,7 @@
 // Biases on the scores: ALiBi's straight lines, one slope per head, and a relative table r_{i−j} that the reader bends
 // by hand. Each is beside its matrix and the attention that it makes if all q · k are equal.
-import { dot, hatch, line, matrixPicture, placePicture, stroke, wholeTicks } from "../../core/components/lib/canvas.js";
+import { wholeTicks } from "../../core/components/lib/axis.js";
+import { dot, hatch, line, matrixPicture, placePicture, stroke } from "../../core/components/lib/canvas.js";
 import { fill, make, marked } from "../../core/components/lib/dom.js";
 import { decimals, significant, written } from "../../core/components/lib/numbers.js";
 import { mounted } from "../../core/components/lib/view.js";

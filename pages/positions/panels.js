@@ -1,5 +1,6 @@
 // Parts that the lesson's pictures share: ranges above, canvases below, and one cell under pointer and keys.
-import { line, stroke, wholeTicks, write } from "../../core/components/lib/canvas.js";
+import { wholeTicks } from "../../core/components/lib/axis.js";
+import { line, stroke, write } from "../../core/components/lib/canvas.js";
 import { fill, make } from "../../core/components/lib/dom.js";
 import { Instrument, panelIn, Range } from "../../core/components/lib/instrument.js";
 import { grouped, written } from "../../core/components/lib/numbers.js";

@@ -1,4 +1,5 @@
 // The six panels of the waves, one function each; `view` is the Waves instrument, `box` the place of the picture.
+import { powers } from "../../core/components/lib/axis.js";
 import { dot, line, placePicture, stroke, write } from "../../core/components/lib/canvas.js";
 import { decimals, grouped, significant } from "../../core/components/lib/numbers.js";
 import { circle, polyline } from "./panels.js";
@@ -69,7 +70,7 @@ export function drawLengths(view, context, { height }) {
   const longest = Math.max(2 * Math.PI / omega[d / 2 - 1], n), top = Math.log10(longest) + 0.25;
   const x = (length) => left + ((Math.log10(length) - 0.5) / (top - 0.5)) * width;
   const y = (k) => ((2 * k + 1) / d) * height;
-  for (let decade = 1; decade < top; decade += 1) {
+  for (const decade of powers(10, 10 ** top)) {
     stroke(context, ink("grid"));
     line(context, x(10 ** decade), 0, x(10 ** decade), height);
     view.tick(context, grouped(10 ** decade), x(10 ** decade), height + 10, "center");

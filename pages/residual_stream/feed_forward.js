@@ -3,9 +3,10 @@
 // pixels; text. Arrays: inputs (K) of the curves and curves (their number × K), pre and post (d_ff), and fires, the
 // activation of each of the rows at every token (rows × N). A hovered or picked neuron is marked in all pictures; a
 // click on it picks it.
+import { multiples, niceStep } from "../../core/components/lib/axis.js";
 import { button, chip, draw, drawLine, drawText, fill, make, rich, sized } from "../../core/components/lib/dom.js";
 import { byKeys } from "../../core/components/lib/keys.js";
-import { niceStep, readable, significant, written } from "../../core/components/lib/numbers.js";
+import { readable, significant, written } from "../../core/components/lib/numbers.js";
 import { emOf } from "../../core/components/lib/text.js";
 import { mounted, onWidth, redrawn } from "../../core/components/lib/view.js";
 
@@ -142,9 +143,8 @@ class Neurons {
     const y = (a) => top + ((high - a) / (high - low || 1)) * (floor - top);
     this.frame = { from, to, x, y };
     this.size(svg, width, height, this.text.bars);
-    for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9; k++)
-      this.level(svg, k, [from, to], y(k * step), readable(k * step));
-    for (let i = 0, every = niceStep(n / 7); i < n; i += every) this.write(svg, x(i), floor + 1.1 * em, i);
+    for (const value of multiples(step, low, high)) this.level(svg, value, [from, to], y(value), readable(value));
+    for (const i of multiples(niceStep(n / 7), 0, n - 1)) this.write(svg, x(i), floor + 1.1 * em, i);
     this.write(svg, (from + to) / 2, height - 0.35 * em, this.text.neuron);
     this.upright(svg, this.text.activation, (top + floor) / 2);
     const path = Array.from(post, (a, i) => `M${x(i).toFixed(1)} ${y(0).toFixed(1)}V${y(a).toFixed(1)}`);

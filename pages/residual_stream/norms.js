@@ -1,9 +1,10 @@
 // Beside the grid, the lines of one token: its stream, and what attention and the feed-forward part add, with all other
 // tokens faint behind. Grid and chart share one hover: a cell of the grid shows its token's lines, the nearest line of
 // the chart shows its cell.
+import { multiples, niceStep, powers } from "../../core/components/lib/axis.js";
 import { draw, fontOf, hoverCell, pick, show } from "../../core/components/residual_grid/grid.js";
 import { clipped, line, resize, stroke, write } from "../../core/components/lib/canvas.js";
-import { niceStep, readable, significant } from "../../core/components/lib/numbers.js";
+import { readable, significant } from "../../core/components/lib/numbers.js";
 import { readTheme } from "../../core/components/lib/theme.js";
 
 const DASHES = { residual: [], attention: [8, 5], mlp: [2, 4] };
@@ -63,14 +64,10 @@ function drawProfile(state) {
 }
 
 function ticks({ lengths: [low, high], log_lengths: logarithmic }) {
-  if (!logarithmic) {
-    const step = niceStep(high / 5);
-    return Array.from({ length: Math.floor(high / step + 1e-9) + 1 }, (_, i) => i * step);
-  }
-  const values = [], factors = Math.log10(high / low) > 3 ? [1] : [1, 2, 5];
-  for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++)
-    values.push(...factors.map((factor) => factor * 10 ** power));
-  return values.filter((value) => value >= low * 0.999 && value <= high * 1.001);
+  if (!logarithmic) return multiples(niceStep(high / 5), 0, high);
+  const factors = Math.log10(high / low) > 3 ? [1] : [1, 2, 5];
+  return powers(low / 10, high * 10).flatMap((power) => factors.map((factor) => factor * 10 ** power))
+    .filter((value) => value >= low * 0.999 && value <= high * 1.001);
 }
 
 function drawAxes(state, context) {

@@ -1,6 +1,7 @@
 // The orbit seen from above, the loss over the steps and the error over the years, at one step of the fit; and the
 // position on one day.
-import { dot, line, stroke, wholeTicks, write } from "../../core/components/lib/canvas.js";
+import { powers, wholeTicks } from "../../core/components/lib/axis.js";
+import { dot, line, stroke, write } from "../../core/components/lib/canvas.js";
 import { fill, make, marked } from "../../core/components/lib/dom.js";
 import { Instrument, panelIn, Range } from "../../core/components/lib/instrument.js";
 import { decimals, grouped, significant } from "../../core/components/lib/numbers.js";
@@ -158,9 +159,9 @@ class Orbit extends Instrument {
     const height = surface.height - top - 1.67 * em;
     context.fillStyle = theme.ink("panel");
     context.fillRect(left, top, shaded * width, height);
-    const powers = Math.log10(high / low), every = Math.ceil((1.25 * em * Math.round(powers)) / height);
-    const y = (value) => top + height * (1 - Math.log10(Math.max(low, Math.min(high, value)) / low) / powers);
-    for (let power = Math.round(Math.log10(low)); power <= Math.log10(high) + 1e-9; power += every) {
+    const decades = Math.log10(high / low), every = Math.ceil((1.25 * em * Math.round(decades)) / height);
+    const y = (value) => top + height * (1 - Math.log10(Math.max(low, Math.min(high, value)) / low) / decades);
+    for (const power of powers(low, high, every)) {
       const value = 10 ** power;
       stroke(context, theme.ink("grid"));
       line(context, left, y(value), left + width, y(value));

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { thinned } from "../../core/components/heads_wall/heads_map.js";
-import { deepest, wholeTicks } from "../../core/components/lib/canvas.js";
+import { logScale, multiples, niceStep, powers, wholeTicks } from "../../core/components/lib/axis.js";
+import { deepest } from "../../core/components/lib/canvas.js";
 import { rowOffsets } from "../../core/components/lib/pattern.js";
 import { topKValues } from "../../core/components/sampling_panel/controls.js";
 import { niceTop, rankScale } from "../../core/components/sampling_panel/figure.js";
@@ -20,6 +21,24 @@ test("ticks are whole, evenly spaced, and about as many as there is room for", (
     assert.ok(ticks.length >= 1 && ticks.length <= wanted + 1.5, `${count} ${wanted}: ${ticks}`);
     assert.ok(ticks.every((tick, k) => Number.isInteger(tick) && tick < count && tick === k * (ticks[1] ?? 0)));
   }
+});
+
+test("a step between ticks is a factor times a power of ten, the smallest that is large enough", () => {
+  assert.deepEqual([0.03, 1, 1.0000000001, 1.1, 4.9, 5.1, 70].map((least) => niceStep(least)),
+    [0.05, 1, 1, 2, 5, 10, 100]);
+  assert.equal(niceStep(0.151, [1, 1.5, 2, 10]), 0.2);
+});
+
+test("ticks are the multiples of their step, the ends of the axis among them", () => {
+  assert.deepEqual(multiples(0.1, 0, 0.3).map((value) => value.toFixed(2)), ["0.00", "0.10", "0.20", "0.30"]);
+  assert.deepEqual(multiples(2, -3, 5), [-2, 0, 2, 4]);
+  assert.deepEqual(multiples(5, 1, 4), []);
+});
+
+test("a logarithmic axis has the powers of ten between its ends, which its scale spaces evenly", () => {
+  assert.deepEqual(powers(0.5, 20000), [0, 1, 2, 3, 4]);
+  assert.deepEqual(powers(0.01, 1e5, 2), [-2, 0, 2, 4]);
+  assert.deepEqual([1, 10, 100].map(logScale(1, 100, 300, 100)), [300, 200, 100]);
 });
 
 test("thinned labels keep the first and the last, and none of those between stands too near the last", () => {

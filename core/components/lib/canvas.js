@@ -98,13 +98,6 @@ export function placePicture(context, picture, x, y, width, height) {
   context.drawImage(picture, x, y, width, height);
 }
 
-/** Round whole numbers between 0 and `count` - 1, about `wanted` of them. */
-export function wholeTicks(count, wanted) {
-  const step = [1, 2, 4, 5, 8, 10, 16, 20, 25, 32, 50, 64, 100, 128, 200, 250, 256, 500, 512]
-    .find((s) => count / s <= wanted + 0.5) ?? Math.ceil(count / wanted);
-  return Array.from({ length: Math.ceil(count / step) }, (_, k) => k * step);
-}
-
 export function line(context, x1, y1, x2, y2) {
   context.beginPath();
   context.moveTo(x1, y1);

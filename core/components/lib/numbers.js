@@ -105,9 +105,3 @@ export function exact(value) {
   const text = precise(value, 4);
   return text.includes("e") ? powerOfTen(value, 4) : grouped(text);
 }
-
-/** 1, 2 or 5 times a power of ten, at least `least`: a step between ticks. */
-export function niceStep(least) {
-  const base = 10 ** Math.floor(Math.log10(least));
-  return base * [1, 2, 5, 10].find((factor) => factor * base >= least * (1 - 1e-9));
-}

@@ -1,5 +1,6 @@
 // The drawing. Every picture here has one horizontal axis: the tokens from the most to the least probable, the first
 // ones a bar each, the rest on a logarithmic scale, so that a vocabulary of any size fits and no token is left out.
+import { niceStep } from "../lib/axis.js";
 import { line, sharpen, stroke, Surface, write } from "../lib/canvas.js";
 import { luminance, rgb } from "../lib/colours.js";
 import { powerOfTen, readable } from "../lib/numbers.js";
@@ -45,9 +46,7 @@ function hatchOf(colour) {
 /** The smallest round number that is at least the value, but at most 1: it changes in steps, so that the axis does not
     move all the time. */
 export function niceTop(value) {
-  const power = 10 ** Math.floor(Math.log10(value));
-  return Math.min(1,
-    [1, 1.5, 2, 3, 4, 6, 8, 10].map((step) => step * power).find((step) => step >= value * (1 - 1e-9)));
+  return Math.min(1, niceStep(value, [1, 1.5, 2, 3, 4, 6, 8, 10]));
 }
 
 /** One truncation drawn: its cumulative curve above its bars. */
