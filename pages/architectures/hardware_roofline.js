@@ -3,6 +3,7 @@
 // writes a token of each of some texts; a line goes through the writing of 1 to 1,024 texts.
 // header: states [{n, operations, bytes, written, fixed, each, cache}], at (tokens), batches, weights (bytes),
 // devices [{id, name, short, peak, bandwidth, bytes, source}].
+import { columns, levels, logScale, powers } from "../../core/components/lib/axis.js";
 import { button, draw, drawLine, drawText, fill, make, sized } from "../../core/components/lib/dom.js";
 import { Range } from "../../core/components/lib/instrument.js";
 import { grouped, percent, readable } from "../../core/components/lib/numbers.js";
@@ -130,8 +131,8 @@ export class RoofPicture {
     const low = Math.min(LEAST.x, ...xs), high = Math.max(MOST.x, ...xs);
     const left = 3.6 * em, right = width - 0.4 * em, top = 1.6 * em, floor = height - 3.1 * em;
     const bottom = Math.min(LEAST.y, (low * device.bandwidth) / 2, device.peak / 2);
-    this.x = (value) => left + (Math.log(value / low) / Math.log(high / low)) * (right - left);
-    this.y = (value) => floor - (Math.log(value / bottom) / Math.log(MOST.y / bottom)) * (floor - top);
+    this.x = logScale(low, high, left, right);
+    this.y = logScale(bottom, MOST.y, floor, top);
     this.box = { left, right, top, floor, low, high, bottom };
     this.axes();
     this.zones();
@@ -148,17 +149,9 @@ export class RoofPicture {
   }
 
   axes() {
-    const { svg, host: { em }, labels, box: { left, right, top, floor, low, high, bottom } } = this;
-    for (let power = Math.ceil(Math.log10(low)); 10 ** power <= high; power += 1) {
-      const x = this.x(10 ** power);
-      drawLine(svg, x, top, x, floor, { class: "grid" });
-      drawText(svg, x, floor + 1.2 * em, grouped(10 ** power), { anchor: "middle" });
-    }
-    for (let power = Math.ceil(Math.log10(bottom)); 10 ** power <= MOST.y; power += 1) {
-      const y = this.y(10 ** power);
-      drawLine(svg, left, y, right, y, { class: "grid" });
-      drawText(svg, left - 0.4 * em, y + 0.35 * em, `10${raised(power)}`, { anchor: "end" });
-    }
+    const { svg, host: { em }, labels, box, box: { right, floor, low, high, bottom } } = this;
+    columns(svg, powers(low, high), (power) => this.x(10 ** power), box, em, (power) => grouped(10 ** power));
+    levels(svg, powers(bottom, MOST.y), (power) => this.y(10 ** power), box, em, (power) => `10${raised(power)}`);
     drawText(svg, right, floor + 2.6 * em, labels.axis_x, { anchor: "end", name: "sans axis" });
     drawText(svg, 0, 0.9 * em, labels.axis_y, { name: "sans axis" });
   }

@@ -1,4 +1,5 @@
-// Axes drawn by hand: where their ticks stand.
+// Axes drawn by hand: where their ticks stand, and the grid of a chart in SVG.
+import { drawLine, drawText } from "./dom.js";
 
 /** One of the factors times a power of ten, at least `least`: a step between ticks, or the end of an axis. */
 export function niceStep(least, factors = [1, 2, 5, 10]) {
@@ -26,3 +27,19 @@ export const powers = (low, high, every = 1) => multiples(1, Math.log10(low), Ma
 /** A place between `from` and `to` for each value between `low` and `high`, by its logarithm. */
 export const logScale = (low, high, from, to) => (value) =>
   from + (Math.log(value / low) / Math.log(high / low)) * (to - from);
+
+/** Upright grid lines of an SVG at the x of some values, each with its text below. */
+export function columns(svg, values, x, { top, floor }, em, text) {
+  for (const value of values) {
+    drawLine(svg, x(value), top, x(value), floor, { class: "grid" });
+    drawText(svg, x(value), floor + 1.2 * em, text(value), { anchor: "middle" });
+  }
+}
+
+/** Grid lines across an SVG at the y of some values, each with its text at the left, `drop` em below the line. */
+export function levels(svg, values, y, { left, right }, em, text, { drop = 0.35, zero = "grid" } = {}) {
+  for (const value of values) {
+    drawLine(svg, left, y(value), right, y(value), { class: value ? "grid" : zero });
+    drawText(svg, left - 0.4 * em, y(value) + drop * em, text(value), { anchor: "end" });
+  }
+}
