@@ -4,6 +4,7 @@
 // header: devices [{id, short, name, peak, watts, source}], models [{name, source, parameters, tokens (both in
 // billions), hardware, device (an id), devices, operations, energy, and null where not published: share (in percent),
 // reported, hours, days}], settings, labels.
+import { columns, levels, multiples } from "../../core/components/lib/axis.js";
 import { button, draw, drawLine, drawText, fill, make, sized } from "../../core/components/lib/dom.js";
 import { Instrument, Range } from "../../core/components/lib/instrument.js";
 import { grouped, percent, powerOfTen, readable } from "../../core/components/lib/numbers.js";
@@ -170,18 +171,11 @@ class TrainingCost extends Instrument {
   }
 
   axes(svg, name) {
-    const { em, labels, box: { left, right, top, floor, x, y } } = this;
-    for (let power = x[0]; power <= x[1]; power += 1) {
-      const at = this.x(10 ** power);
-      drawLine(svg, at, top, at, floor, { class: "grid" });
-      drawText(svg, at, floor + 1.2 * em, powerOfTen(10 ** power, 1).split("·").at(-1).trim(), { anchor: "middle" });
-    }
-    for (let power = y[0]; power <= y[1]; power += 1) {
-      const at = this.y(10 ** power);
-      drawLine(svg, left, at, right, at, { class: "grid" });
-      drawText(svg, left - 0.4 * em, at + 0.35 * em, prefixed(10 ** power, name === "energy" ? "Wh" : ""),
-        { anchor: "end" });
-    }
+    const { em, labels, box, box: { right, floor, x, y } } = this;
+    columns(svg, multiples(1, ...x), (power) => this.x(10 ** power), box, em,
+      (power) => powerOfTen(10 ** power, 1).split("·").at(-1).trim());
+    levels(svg, multiples(1, ...y), (power) => this.y(10 ** power), box, em,
+      (power) => prefixed(10 ** power, name === "energy" ? "Wh" : ""));
     drawText(svg, right, floor + 2.5 * em, labels.axis_operations, { anchor: "end", name: "sans axis" });
     drawText(svg, 0, 0.9 * em, this.said(name), { name: "sans axis" });
   }
