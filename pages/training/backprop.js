@@ -3,6 +3,7 @@
 // header.settings: net (the twelve numbers behind the seed, "" as drawn), net_updates, net_at, net_picked. header.net:
 // numbers, true, activation, optimizer, rate, seed, tokens; autograd (in the order of NAMES) of those numbers after the
 // updates.
+import { levels, multiples, niceStep } from "../../core/components/lib/axis.js";
 import { button, draw, drawLine, drawText, fill, make, marked, sized } from "../../core/components/lib/dom.js";
 import { Instrument, Range } from "../../core/components/lib/instrument.js";
 import { decimals, readable, significant } from "../../core/components/lib/numbers.js";
@@ -322,11 +323,8 @@ class Backprop extends Instrument {
   }
 
   axes(svg, { left, right, floor }, ticks, most, y, name) {
-    const { em } = this, step = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50].find((size) => most / size <= 3.5) ?? most;
-    for (let level = 0; level <= most; level += step) {
-      drawLine(svg, left, y(level), right, y(level), { class: level ? "grid" : "zero" });
-      drawText(svg, left - 0.4 * em, y(level) + 0.3 * em, readable(level), { anchor: "end" });
-    }
+    const { em } = this, step = Math.max(0.1, niceStep(most / 3.5));
+    levels(svg, multiples(step, 0, most), y, { left, right }, em, readable, { drop: 0.3, zero: "zero" });
     drawText(svg, 0, y(most) + 0.9 * em, "L", { name: "sans strong" });
     const last = ticks.length - 1;
     ticks.forEach(([value, at], i) => {
