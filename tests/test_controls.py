@@ -5,7 +5,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from core.base import catalogue
 from tests.benchmarks.controls import Recorded, latency, place_of
-from tests.browser.views import LESSONS
+from tests.browser.views import has_stage
 
 
 def sent(*path: int, column: float = 0, words: str | None = None, chart: str | None = None) -> bytes:
@@ -72,5 +72,5 @@ def test_a_picture_that_hangs_elsewhere_than_on_the_page_is_left_out():
 def test_every_lesson_that_can_be_named_has_a_place_in_which_its_pictures_are_watched():
     for entry in catalogue.existing():
         place = place_of(entry.id)
-        assert place == (f".st-key-{entry.id}_stage" if entry.id in LESSONS else f"[class*='st-key-{entry.id}_']")
+        assert place == (f".st-key-{entry.id}_stage" if has_stage(entry.id) else f"[class*='st-key-{entry.id}_']")
         assert f'closest("{place}")' in latency(place)

@@ -1,14 +1,29 @@
-"""The lessons, in the order of the model: the stages of the model that each lesson shows, and its views in their order,
-core views first.
+"""The lessons, in the order of the model, as each one's pages/<lesson>/views.toml declares them:
 
-A lesson exists when its page file does.
+    order = 9                   # among the lessons
+    section = "output"          # of the navigation
+    stages = ["sample"]         # of the strip, which it lights
+    map = ["draw", "scores"]    # parts of the map that it opens; a line leads from its name to the first
+    overview = ["softmax"]      # parts of the overview's picture that open it (may be left out)
+    picks = "panel"             # the setting that names the open view ("view" if left out)
+    opens = "beam"              # the view that is opened for a model that is no decoder, if true of it ("": the one
+                                # that was open; the first that is true of it if left out)
+
+    [core.beam]                 # a view in the bar; [deeper.beam]: one behind *More*
+    prompt = true               # whether it reads the prompt
+    kinds = {encoder = true, encoder-decoder = "live"}      # whether it is true of a model of each kind but a decoder,
+                                # of which all are; "live": it puts such a model in the place of its own
+
+What else may be said of a view is in `View`. A lesson without views has one `[picture]`.
 """
 import functools
+import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 
 from core.files import modified
+from core.model.config import KINDS, check_choice
 
 PAGES = Path(__file__).resolve().parents[2] / "pages"
 HOME = "overview"
@@ -16,6 +31,13 @@ COURSE = "course"     # no lesson, but the page that leads through the lessons
 MAP = "map"           # no lesson either, but all lessons on one drawing
 MODELS = "models"     # not a lesson
 TOUR = "tour"         # not a lesson, but the tour of a first visit
+STAGES = ("text", "tokens", "embedding", "position", "attention", "stream", "mlp", "unembedding", "softmax", "sample")
+REPEATED = ("attention", "stream", "mlp")   # the stages that stand in each of a model's L blocks
+# of the map
+PARTS = ("whole", "text", "tokens", "vectors", "positions", "block", "attention", "stream", "mlp", "scores",
+         "probabilities", "draw")
+DECODER, *OTHER_KINDS = KINDS
+LIVE = "live"
 
 
 def page_path(page: str) -> Path:
@@ -24,19 +46,56 @@ def page_path(page: str) -> Path:
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One lesson: its id (the stem of page and text file), its section in the navigation, the stages of the strip
-    that it lights, and its views in the order in which a reader goes through them (none: the lesson has one picture).
+class View:
+    """One view as its file declares it. An `unless` has settings, each with the values, as an address writes them, with
+    which the opposite holds.
+    """
 
-    core: the views in the bar; `deeper` views are behind *More*. picks: the setting that names the open view.
+    prompt: bool
+    kinds: dict
+    prompt_unless: dict = field(default_factory=dict)
+    needs_head: bool = False            # of a model that is no decoder it shows predictions
+    model: str = ""                     # the bundled model that it shows in place of the chosen one
+    model_unless: dict = field(default_factory=dict)
+    model_with: dict = field(default_factory=dict)      # setting -> a sign in its value -> the model shown with it
+    needs_moments: bool = False         # it shows a model whose training was kept
+
+    def __post_init__(self) -> None:
+        if sorted(self.kinds) != sorted(OTHER_KINDS):
+            raise ValueError(f"kinds must say {' and '.join(OTHER_KINDS)}.")
+        if wrong := [said for said in self.kinds.values() if said not in (True, False, LIVE)]:
+            raise ValueError(f"kinds must be true, false or {LIVE!r}, not {wrong[0]!r}.")
+
+    def is_of(self, kind: str) -> bool:
+        """Whether its picture is true of a model of that kind."""
+        return kind == DECODER or self.kinds[kind] is True
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One lesson. id: the name of its folder and text; core: the names of the views in the bar; deeper: of those behind
+    *More*, both in the order in which a reader goes through them; each: all views by name, "" for the one picture of a
+    lesson without views.
     """
 
     id: str
+    core: tuple
+    deeper: tuple
+    each: dict
+    order: int
     section: str
-    stages: tuple[str, ...]
-    core: tuple[str, ...] = ()
-    deeper: tuple[str, ...] = ()
+    stages: list
+    map: list
+    overview: list = field(default_factory=list)
     picks: str = "view"
+    opens: str | None = None
+
+    def __post_init__(self) -> None:
+        for name, allowed in (("stages", STAGES), ("map", PARTS)):
+            for value in getattr(self, name):
+                check_choice(name, value, allowed)
+        if self.opens:
+            check_choice("opens", self.opens, self.views)
 
     @property
     def path(self) -> Path:
@@ -45,6 +104,15 @@ class Entry:
     @property
     def views(self) -> tuple[str, ...]:
         return self.core + self.deeper
+
+    def of(self, kind: str) -> tuple[str, ...]:
+        """The views that are true of a model of that kind."""
+        return tuple(name for name, view in self.each.items() if view.is_of(kind))
+
+    def first(self, kind: str) -> str:
+        """The view to open for a model of that kind; "": the one that was open."""
+        views = self.of(kind)
+        return self.opens if self.opens in ("", *views) else views[0]
 
     def opening(self, view: str) -> dict[str, str]:
         """The settings that open a view; none in a lesson with one picture."""
@@ -55,121 +123,99 @@ class Entry:
         return f"{self.picks}_{view}"
 
 
-@dataclass(frozen=True)
-class Showing:
-    """The views that lessons show of a model that is no decoder. live: the view of Architectures where it is at work;
-    runs: lesson -> the views whose pictures are true of it, the view to open first (WHOLE: the lesson has no views, and
-    all of it is true); predicts: those among them that show the model's predictions, and so need its output head.
-    """
-
-    live: str
-    runs: Mapping[str, tuple[str, ...]]
-    predicts: frozenset[tuple[str, str]] = frozenset()
-
-
-WHOLE: tuple[str, ...] = ()
-
-
-SHOWN = {   # by the kind of a model in ModelConfig; all views show a decoder
-    "encoder":
-        Showing("blank", {"tokens": ("vocabulary", "methods", "merges", "bpe", "unigram", "train"),
-                          "embeddings": ("neighbours", "product", "map", "contexts", "arithmetic"),
-                          "positions": ("waves", "learned", "concat"), "overview": WHOLE,
-                          "attention": ("steps", "three", "switches", "scaling", "roles", "averages", "worksheet"),
-                          "heads": WHOLE,
-                          "residual_stream": ("norms", "lens", "contributions", "block", "norm", "placement", "mlp",
-                                              "cut")},
-                predicts=frozenset({("residual_stream", "lens"), ("residual_stream", "contributions"),
-                                    ("residual_stream", "cut")})),
-    "encoder-decoder": Showing("translate", {"tokens": ("vocabulary", "methods", "merges", "bpe", "unigram",
-                                                                     "train"),
-                                                "residual_stream": ("block",)}),
-}
-STAGES = ("text", "tokens", "embedding", "position", "attention", "stream", "mlp", "unembedding", "softmax", "sample")
-REPEATED = ("attention", "stream", "mlp")   # the stages that stand in each of a model's L blocks
-
-_ALL = (
-    Entry("overview", "whole", STAGES),
-    Entry("tokens", "input", ("text", "tokens"),
-          ("merges", "methods", "bpe", "unigram", "vocabulary"), ("train",)),
-    Entry("embeddings", "input", ("embedding",), ("neighbours", "product", "map", "contexts", "arithmetic")),
-    Entry("positions", "input", ("position",),
-          ("symmetry", "waves", "rotary"), ("learned", "biases", "concat", "beyond", "measured")),
-    Entry("attention", "block", ("attention",),
-          ("steps", "three", "scaling", "roles", "worksheet"), ("averages", "switches")),
-    Entry("heads", "block", ("attention",),
-          ("wall", "head", "roles", "change"), ("write", "prompts", "rollout"), picks="panel"),
-    Entry("residual_stream", "block", ("stream", "mlp"),
-          ("lens", "contributions", "patching", "block", "mlp"), ("norms", "norm", "placement", "cut")),
-    Entry("next_token", "output", ("unembedding", "softmax", "sample")),
-    Entry("generation", "output", ("sample",), ("writing", "strategies", "futures", "beam", "cache")),
-    Entry("language_models", "use", ("softmax",),
-          ("guess", "sentences", "compress", "tasks"), ("toy", "table", "continuations", "correct", "decipher")),
-    Entry("training", "use", ("softmax",),
-          ("forcing", "backprop", "live", "childhood"),
-          ("instructions", "tuning", "rlhf", "schedules", "packing", "kepler")),
-    Entry("architectures", "use", ("attention", "mlp"),
-          ("design", "kinds", "blank", "translate", "cost"), ("norms", "activations", "experts", "hardware", "record")),
-    Entry("recurrence", "use", ("attention",),
-          ("unrolled", "gradient", "serial", "copy", "bottleneck"), ("gates",)),
-    Entry("limits", "use", ("sample",),
-          ("facts", "memory", "calibration", "inputs"), ("words", "meaning", "context", "structure")),
-)
-
-
 def existing() -> tuple[Entry, ...]:
-    """The lessons whose page file exists.
+    """The lessons. Raises ValueError, which names the file, for a views.toml with an unknown, missing or wrong key.
 
-    Every run of a page asks many times, so the files are looked up again only when one was added or removed.
+    Every run of a page asks many times, so a file is read again only if it has changed.
     """
-    return _existing(modified(PAGES))
+    return _entries(tuple((path, modified(path)) for path in files()))
+
+
+def files() -> tuple[Path, ...]:
+    """The files that declare the lessons."""
+    return _files(PAGES, modified(PAGES))
 
 
 @functools.lru_cache(maxsize=2)
-def _existing(modified: int) -> tuple[Entry, ...]:
-    return tuple(entry for entry in _ALL if entry.path.exists())
+def _files(folder: Path, modified: int) -> tuple[Path, ...]:
+    return tuple(folder.glob("*/views.toml"))
+
+
+@functools.lru_cache(maxsize=2)
+def _entries(files: tuple[tuple[Path, int], ...]) -> tuple[Entry, ...]:
+    return tuple(sorted((_entry(path) for path, _ in files), key=lambda entry: entry.order))
+
+
+def _entry(path: Path) -> Entry:
+    try:
+        said = tomllib.loads(path.read_text(encoding="utf-8"))
+        core, deeper = said.pop("core", {}), said.pop("deeper", {})
+        views = core | deeper or {"": said.pop("picture", {})}
+        each = {name: _record(View, view) for name, view in views.items()}
+        return _record(Entry, said, id=path.parent.name, core=tuple(core), deeper=tuple(deeper), each=each)
+    except ValueError as error:
+        raise ValueError(f"{path.parent.name}/{path.name}: {error}") from error
+
+
+def _record(record: type, said: Mapping, **known):
+    """The record of what a file says and of what is `known` beside it."""
+    asked = {one.name: one for one in fields(record) if one.name not in known}
+    for name in said.keys() - asked.keys():
+        raise ValueError(f"the key {name!r} is unknown.")
+    for name, one in asked.items():
+        if name not in said and one.default is one.default_factory is MISSING:
+            raise ValueError(f"the key {name!r} is missing.")
+        if name in said and not isinstance(said[name], one.type):
+            raise ValueError(f"{name} = {said[name]!r} is of another type.")
+    return record(**said, **known)
 
 
 def pages() -> tuple[str, ...]:
-    """The ids of all pages: the tour, the course, the map, the models, and the existing lessons."""
+    """The ids of all pages: the tour, the course, the map, the models, and the lessons."""
     return (TOUR, COURSE, MAP, MODELS, *(entry.id for entry in existing()))
 
 
 def entry(lesson: str) -> Entry:
     """The entry of a lesson id; KeyError for an unknown one."""
-    return {entry.id: entry for entry in _ALL}[lesson]
+    return {entry.id: entry for entry in existing()}[lesson]
 
 
 def runs(lesson: str, kind: str) -> bool:
-    """Whether a lesson can run on a model of that kind, at least with some of its views."""
-    return kind not in SHOWN or lesson in SHOWN[kind].runs
+    """Whether a page can run on a model of that kind, a lesson at least with some of its views."""
+    return kind == DECODER or any(entry.of(kind) for entry in existing() if entry.id == lesson)
 
 
 def is_shown(lesson: str, view: str, kind: str) -> bool:
     """Whether a view's picture is true of a model of that kind."""
-    return (kind not in SHOWN
-            or runs(lesson, kind) and (SHOWN[kind].runs[lesson] == WHOLE or view in SHOWN[kind].runs[lesson]))
+    return kind == DECODER or view in entry(lesson).of(kind)
 
 
 def predicts(lesson: str, view: str, kind: str) -> bool:
-    """Whether a view draws the predictions of a model of that kind; a model without an output head has none."""
-    return kind in SHOWN and (lesson, view) in SHOWN[kind].predicts
+    """Whether a view draws the predictions of a model of that kind, which is no decoder; a model without an output head
+    has none.
+    """
+    return kind != DECODER and is_shown(lesson, view, kind) and entry(lesson).each[view].needs_head
+
+
+def live(kind: str) -> tuple[str, str]:
+    """The lesson and the view in which a model of that kind, which is no decoder, is at work."""
+    return next((entry.id, name) for entry in existing() for name, view in entry.each.items()
+                if view.kinds[kind] == LIVE)
 
 
 def after(lesson: str, view: str, kind: str) -> tuple[Entry | None, str]:
     """The lesson and the view that follow a view, among those that are true of a model of that kind: the same lesson's
     next view, else the first view of the next lesson ("" if that has one picture); (None, "") after the last.
     """
-    places = [(entry, view) for entry in existing() if runs(entry.id, kind) for view in entry.views or ("",)
-              if is_shown(entry.id, view, kind)]
+    places = [(entry, view) for entry in existing() for view in entry.of(kind)]
     here = [i for i, (entry, name) in enumerate(places) if entry.id == lesson and name == view]
     first = next((i for i, (entry, _) in enumerate(places) if entry.id == lesson), len(places))
     return [*places, (None, "")][min(here[0] + 1 if here else first, len(places))]
 
 
 def lesson_of(stage: str) -> str | None:
-    """The lesson that a stage of the strip leads to: the first existing lesson that lights it, except the overview;
-    None if there is none.
+    """The lesson that a stage of the strip leads to: the first lesson that lights it, except the overview; None if
+    there is none.
     """
     return next((entry.id for entry in existing() if stage in entry.stages and entry.id != HOME), None)
 

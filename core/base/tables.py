@@ -34,7 +34,8 @@ class Place:
     @property
     def view(self) -> str:
         """The view in the settings, or ""."""
-        return next((self.settings[key] for key in (f"{self.lesson}_view", "heads_panel") if key in self.settings), "")
+        picks = next((entry.picks for entry in catalogue.existing() if entry.id == self.lesson), "view")
+        return self.settings.get(f"{self.lesson}_{picks}", "")
 
 
 @dataclass(frozen=True)

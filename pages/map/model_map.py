@@ -7,17 +7,6 @@ from core.base import catalogue, prose, tables
 from core.base.markdown import unmarked
 from core.components.lib.token_view import token_view
 
-# the parts of the drawing, and the lessons that open each: the first one stands open when the part is pointed at
-PARTS = {"whole": ("overview", "training"), "text": ("tokens",), "tokens": ("tokens",), "vectors": ("embeddings",),
-         "positions": ("positions",), "block": ("architectures", "residual_stream"),
-         "attention": ("attention", "heads", "recurrence"), "stream": ("residual_stream",),
-         "mlp": ("residual_stream", "architectures"), "scores": ("next_token",),
-         "probabilities": ("next_token", "language_models"), "draw": ("generation", "next_token", "limits")}
-# lesson -> the part to which a line leads from its name
-TIES = {"overview": "whole", "tokens": "tokens", "embeddings": "vectors", "positions": "positions",
-        "attention": "attention", "heads": "attention", "residual_stream": "stream", "next_token": "probabilities",
-        "generation": "draw", "language_models": "probabilities", "training": "whole", "architectures": "block",
-        "recurrence": "attention", "limits": "draw"}
 OPEN = "attention"      # the lesson that stands open at first
 _picture = token_view("model_map", __file__)
 
@@ -34,19 +23,28 @@ def _map(page: Lesson) -> None:
         lessons.append(_lesson(entry))
         places |= {entry.id: (entry.id, {})} | {_id(entry, view): (entry.id, entry.opening(view))
                                                 for view in entry.views}
-    there = {lesson["id"] for lesson in lessons}
     _picture(page.header("map") | {"lessons": lessons, "base": address.link(), "open": OPEN,
-                                   "parts": {part: [name for name in names if name in there]
-                                             for part, names in PARTS.items()},
+                                   "parts": parts(),
                                    "links": {key: linked_page.link(*place) for key, place in places.items()}},
              key="model_map", on_settings=lambda values: linked_page.follow(places, str(values.get("open"))))
+
+
+def parts() -> dict[str, list[str]]:
+    """The lessons that each part of the drawing opens: first one from whose name a line leads there, which stands open
+    when the part is pointed at, the others in their order.
+    """
+    found = {part: [entry for entry in catalogue.existing() if part in entry.map] for part in catalogue.PARTS}
+    for part, entries in found.items():
+        first = next((entry for entry in entries if entry.map[0] == part), None)
+        entries.sort(key=lambda entry, first=first: entry is not first)
+    return {part: [entry.id for entry in entries] for part, entries in found.items()}
 
 
 def _lesson(entry: catalogue.Entry) -> dict:
     words = prose.load(entry.id)
     views = [{"id": _id(entry, view), "name": words.label(entry.label(view)), "says": words.about(view),
               "core": view in entry.core} for view in entry.views]
-    return {"id": entry.id, "name": tables.entry_name(entry), "part": TIES[entry.id], "views": views,
+    return {"id": entry.id, "name": tables.entry_name(entry), "part": entry.map[0], "views": views,
             "section": prose.load("app").label(f"section_{entry.section}"),
             "says": unmarked(words.section("sentence") if views else words.about(""))}
 

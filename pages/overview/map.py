@@ -35,9 +35,6 @@ MAP_TEXT = ("title", "title_long", "title_silent", "play", "play_hint", "pause",
             "chip_hint", "actual", "actual_rank", "last", "drawn", "append", "throw", "undo", "masked", "clipped",
             "bar_hint", "sky", "block", "met")
 MAP_PARTS = ("legend_", "head_", "shape_", "sign_", "row_", "name_", "tip_", "stage_")
-LESSONS = {"tokens": "tokens", "E": "embeddings", "P": "positions", "X": "positions", "blocks": "heads",
-           "attention": "heads", "stream": "residual_stream", "feed_forward": "residual_stream",
-           "h": "residual_stream", "logits": "next_token", "softmax": "next_token"}
 HERE = Path(__file__).parent
 _map = declare("overview_map", HERE / "map.js", html=(HERE / "map.html").read_text(encoding="utf-8"),
                styles=(HERE / "map.css",))
@@ -114,12 +111,12 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 def _draw_map(page: Lesson, run: Run) -> None:
     """The pass, with the row of the picked token lit; of many blocks those around the picked one are opened."""
-    selection, existing = reader.selection(), {entry.id for entry in catalogue.existing()}
+    selection = reader.selection()
     sizes, arrays, candidates = packed_pass(run)
     text = {key: page.label(key) for key in page.words.labels if key in MAP_TEXT or key.startswith(MAP_PARTS)}
     header = {**sizes, **of_position(run, selection.position), "candidates": candidates,
               "layer": selection.layer, "text": text | own_words(page, run), "canUndo": can_undo(),
-              "lessons": {part: lesson for part, lesson in LESSONS.items() if lesson in existing},
+              "lessons": {part: entry.id for entry in catalogue.existing() for part in entry.overview},
               "scale": reader.scale(), "theme": reader.theme(), "silence": silence(page, run), "met": met()}
     if run.has_head:
         arrays = {**arrays, "logits": run.logits(selection.position).astype(np.float32)}

@@ -25,7 +25,7 @@ from tests.benchmarks.reader import STANDING, key_in, query_of
 from tests.benchmarks.sizes import Sizes
 from tests.benchmarks.timing import Figure, figure
 from tests.browser.serving import Server, chromium, serve, settle
-from tests.browser.views import LESSONS
+from tests.browser.views import has_stage
 
 KINDS = ("vega_lite_chart", "plotly_chart", "bidi_component")
 PICTURES = ", ".join(f"[data-testid={name}]" for name in ("stVegaLiteChart", "stPlotlyChart", "stBidiComponentIsolated",
@@ -56,7 +56,7 @@ def place_of(lesson: str) -> str:
     """CSS of where a lesson's view draws: on its stage; in a lesson of one picture, which has none, whatever has a key
     of the lesson's.
     """
-    return f".st-key-{lesson}_stage" if lesson in LESSONS else f"[class*='st-key-{lesson}_']"
+    return f".st-key-{lesson}_stage" if has_stage(lesson) else f"[class*='st-key-{lesson}_']"
 
 
 def latency(place: str) -> str:

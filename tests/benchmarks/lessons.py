@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from core.base import catalogue
 from tests.benchmarks.browser import Case
-from tests.browser.views import LESSONS
+from tests.browser.views import LESSONS, address
 
 SLIDER = "[data-testid=stSlider] input[type=range], [data-testid=stSlider] [role=slider]"
 WALL_SLIDER = ".st-key-heads_wall input[type=range]"
@@ -78,8 +78,5 @@ def views(lessons: Collection[str] = ()) -> Iterator[tuple[str, str, dict[str, s
     for entry in catalogue.existing():
         if lessons and entry.id not in lessons:
             continue
-        for name, view in LESSONS.get(entry.id, {}).items():
-            yield entry.id, name, {f"{entry.id}_{setting}": option for setting, option in view.address(name)}
-        if entry.id not in LESSONS:
-            for name in entry.views or ("",):
-                yield entry.id, name, entry.opening(name)
+        for name in LESSONS[entry.id]:
+            yield entry.id, name, address(entry.id, name)

@@ -15,6 +15,7 @@ from pathlib import Path
 import axe_playwright_python
 from playwright.sync_api import Page
 
+from core.base import catalogue
 from tests.browser.pictures import WALK
 from tests.browser.serving import chromium, prepare, rest, serve, settle
 from tests.browser.views import LESSONS, reach
@@ -39,12 +40,10 @@ EXCLUDED = {
                                                        "Tab key stop at a scroller without controls all the same.",
 }
 
-# Pages whose picture is picked by other settings than a "view".
+# Pages that are no lessons.
 OTHERS = {
-    "": ("",), "next_token": ("",), "models": ("",), "map": ("",),
+    "models": ("",), "map": ("",),
     "tour": tuple(f"tour={step}" for step in range(1, 13)),
-    "heads": tuple(f"heads_panel={panel}"
-                   for panel in ("wall", "head", "roles", "write", "change", "prompts", "rollout")),
     "course": (*(f"course_view={view}" for view in ("lessons", "class", "glossary")),
                *(f"course_view=lectures&course_deck={deck}" for deck in "ABCD"),
                *(f"course_view=sheets&course_sheet={sheet}" for sheet in ("merges", "positions"))),
@@ -153,7 +152,7 @@ def walk(page: Page, url: str, only: str) -> Iterator[str]:
     for lesson, views in LESSONS.items():
         if not f"{lesson}:".startswith(only):
             continue
-        page.goto(f"{url}/{lesson}")
+        page.goto(f"{url}/{catalogue.url_path(lesson)}")
         settle(page)
         for name in views:
             reach(page, lesson, name)
@@ -180,12 +179,12 @@ def main() -> None:
             prepare(page)
             for k, name in enumerate(walk(page, server.url, chosen.only)):
                 if chosen.pictures:
-                    see(page, chosen.pictures, f"{name or 'first page'} {theme}")
+                    see(page, chosen.pictures, f"{name} {theme}")
                 found = found_on(page, tuple(chosen.impacts), chosen.axe)
                 for drawer in () if chosen.closed else drawers(page, OF_A_VIEW if k else OPENERS):
                     found += [f"in {drawer}: {one}" for one in found_on(page, tuple(chosen.impacts), chosen.axe)]
                 total += len(found)
-                print(f"{theme} {name or 'the first page'}: {len(found)}", *found, sep="\n    ", flush=True)
+                print(f"{theme} {name}: {len(found)}", *found, sep="\n    ", flush=True)
             page.close()
     sys.exit(f"{total} found" if total else None)
 

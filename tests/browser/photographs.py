@@ -18,6 +18,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import urllib.parse
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,10 +27,12 @@ import numpy as np
 from PIL import Image
 from playwright.sync_api import Browser, Error, Page
 
+from core.base import catalogue
 from tests.browser.accessibility import OTHERS, THEMES
 from tests.browser.differences import Photograph, difference, marked, save, write_report
 from tests.browser.serving import ROOT, chromium, go_to, prepare, rest, serve, settle
 from tests.browser.views import LESSONS
+from tests.browser.views import address as address_of
 
 INTO = ROOT / "runs" / "photographs"
 BAR = 64            # pixels that a bar may cover at the upper and at the lower edge of the window
@@ -84,12 +87,11 @@ class Frame:
 
 def addresses(lessons: list[str]) -> dict[str, str]:
     """The address of every view of these pages, of all if there are none, by its name, "lesson: view"."""
-    found = {f"{page or 'overview'}: {query}": f"{page}?{query}"
-             for page, queries in OTHERS.items() for query in queries}
+    found = {f"{page}: {query}": f"{page}?{query}" for page, queries in OTHERS.items() for query in queries}
     for lesson, views in LESSONS.items():
-        for name, view in views.items():
-            query = "&".join(f"{lesson}_{setting}={option}" for setting, option in view.address(name))
-            found[f"{lesson}: {name}"] = f"{lesson}?{query}"
+        for name in views:
+            query = urllib.parse.urlencode(address_of(lesson, name))
+            found[f"{lesson}: {name}"] = f"{catalogue.url_path(lesson)}?{query}"
     return {name: address for name, address in found.items() if not lessons or name.split(":")[0] in lessons}
 
 

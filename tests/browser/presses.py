@@ -18,6 +18,7 @@ from core.base import catalogue, prose
 from tests.browser.conftest import is_error
 from tests.browser.serving import chromium, go_to, prepare, serve, settle
 from tests.browser.views import LESSONS
+from tests.browser.views import address as address_of
 
 # In the document and in the shadow roots of pictures: what a press answers. Links lead away, downloads are another
 # test's, and the bar above is the same on every page.
@@ -98,12 +99,9 @@ class Presses:
 
 
 def views(lesson: str) -> dict[str, str]:
-    """The addresses of a lesson's views by name; of a lesson with one picture, or with panels, those."""
-    known = {name: dict((f"{lesson}_{key}", value) for key, value in view.address(name))
-             for name, view in LESSONS.get(lesson, {}).items()}
-    entry = catalogue.entry(lesson)
-    places = known or {view: entry.opening(view) for view in entry.views or ("",)}
-    return {name: f"{catalogue.url_path(lesson)}?{urllib.parse.urlencode(settings | {'ask': 'false'})}"
+    """The addresses of a lesson's views by name."""
+    places = {name: address_of(lesson, name) | {"ask": "false"} for name in LESSONS[lesson]}
+    return {name: f"{catalogue.url_path(lesson)}?{urllib.parse.urlencode(settings)}"
             for name, settings in places.items()}
 
 

@@ -265,11 +265,6 @@ def are_behind_more(page: Page, lesson: str) -> None:
     expect(bar.get_by_role("radio")).to_have_count(len(entry.core))
 
 
-def test_the_views_that_the_browser_tests_know_are_those_of_the_catalogue():
-    for lesson, views in LESSONS.items():
-        assert {name.split(",")[0] for name in views} == set(catalogue.entry(lesson).views), lesson
-
-
 # ---- what comes next, and the prompt ---------------------------------------------------------------------------------
 
 

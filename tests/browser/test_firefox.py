@@ -10,7 +10,7 @@ import pytest
 from core.base import catalogue, prose
 from tests.browser.firefox import PATIENCE, Firefox, firefox, program
 from tests.browser.serving import Server
-from tests.browser.views import LESSONS
+from tests.browser.views import LESSONS, address
 from tests.helpers.class_phones import Teacher
 
 pytestmark = pytest.mark.skipif(program() is None, reason="needs firefox-esr (.ci/run installs it)")
@@ -62,7 +62,7 @@ def leads_to(tab: Firefox, *pieces: str) -> None:
 def test_every_view_stands(at, server: Server, lesson: str):
     tab = at("" if lesson == catalogue.HOME else lesson) if lesson in OTHERS else at(catalogue.url_path(lesson))
     for name, view in LESSONS.get(lesson, {}).items():
-        query = urllib.parse.urlencode({f"{lesson}_{key}": value for key, value in view.address(name)})
+        query = urllib.parse.urlencode(address(lesson, name))
         tab.call(GO, f"{server.url}/{catalogue.url_path(lesson)}?{query}")
         tab.settle()
         *before, last = view.end.split()            # which may stand in the shadow root of what is before it

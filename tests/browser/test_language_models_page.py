@@ -4,13 +4,13 @@ keyboard, the coder is walked, and nothing is HTML.
 from __future__ import annotations
 
 import re
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from playwright.sync_api import Page, expect
 
 from core.base import prose
 from tests.browser.serving import Server, go_to, settle
-from tests.browser.views import LESSONS, opened, reach, stand
+from tests.browser.views import LESSONS, address, opened, reach, stand
 
 WORDS = prose.load("language_models")
 
@@ -19,8 +19,8 @@ def go(page: Page, server: Server, name: str, query: str = "") -> None:
     """To a view of the lesson by its address, its picture standing, once the hand's last deed is answered."""
     settle(page)
     view = LESSONS["language_models"][name]
-    address = "&".join(f"language_models_{setting}={option}" for setting, option in view.address(name))
-    go_to(page, f"{server.url}/language_models?{address}{query}")
+    settings = urlencode(address("language_models", name))
+    go_to(page, f"{server.url}/language_models?{settings}{query}")
     settle(page)
     stand(page, view)
 

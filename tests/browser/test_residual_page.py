@@ -4,14 +4,14 @@ in place, links.
 from __future__ import annotations
 
 import re
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from playwright.sync_api import Page, expect
 
 from core.base import prose
 from tests.browser.pictures import comes, pictures
 from tests.browser.serving import go_to, pick, rest, settle
-from tests.browser.views import LESSONS, opened, reach, stand
+from tests.browser.views import LESSONS, address, opened, reach, stand
 
 WORDS = prose.load("residual_stream")
 
@@ -42,7 +42,7 @@ def a_chart_whose_values_change_moves_its_marks_and_is_not_built_anew(page: Page
 def go_there(page: Page, name: str, query: str) -> None:
     """To another of the lesson's views, or the same with other settings, until its picture stands."""
     view = LESSONS["residual_stream"][name]
-    settings = "&".join(f"residual_stream_{setting}={option}" for setting, option in view.address(name))
+    settings = urlencode(address("residual_stream", name))
     go_to(page, f"{page.url.partition('?')[0]}?{settings}{query}")
     if "present=true" in query:
         expect(page.locator("[class*=st-key-try_menu_]")).to_have_count(0)
@@ -168,13 +168,13 @@ def test_the_lens_follows_the_hand_before_it_lets_go_and_the_page_afterwards(ope
 
 # each view's picture that stays the same element
 STAYING = {"contributions": ".st-key-residual_stream_waterfall :is(canvas, svg.marks)",
-           "norm, vector": ".st-key-residual_stream_vector_after :is(canvas, svg.marks)",
+           "norm": ".st-key-residual_stream_vector_after :is(canvas, svg.marks)",
            "cut": ".st-key-residual_stream_cut_tokens :is(canvas, svg.marks)", "mlp": ".neurons-bars"}
 
 
 # what else is done in a view once another token is picked
 THERE = {"contributions": a_clicked_bar_of_the_waterfall_picks_its_head,
-         "norm, vector": a_chart_whose_values_change_moves_its_marks_and_is_not_built_anew}
+         "norm": a_chart_whose_values_change_moves_its_marks_and_is_not_built_anew}
 
 
 def test_another_token_changes_the_pictures_in_place_and_so_do_a_clicked_bar_and_another_norm(open_page):

@@ -10,7 +10,7 @@ from core.app.state.reader import PRESENT_SCALE
 from core.base import catalogue, tables
 from tests.browser.pictures import WATCH_TYPE, small_type
 from tests.browser.serving import rest, settle
-from tests.browser.views import LESSONS, guess
+from tests.browser.views import guess, has_stage
 from tests.browser.walk import PRESENT, READ, SEEN, SMALLEST, WIDE, faults, large_type, no_errors, stops, walk
 
 pytestmark = pytest.mark.walk
@@ -44,7 +44,7 @@ def presented(open_page, address: str) -> Page:
     return page
 
 
-@pytest.mark.parametrize("lesson", LESSONS)
+@pytest.mark.parametrize("lesson", filter(has_stage, PLACES))
 def test_present_mode_shows_every_picture_whole_and_legible_above_its_bar(open_page, server, lesson):
     first, *others = [stop for stop in stops(lesson) if stop.view]
     page = presented(open_page, first.address(present="true", ask="true"))

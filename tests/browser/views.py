@@ -1,12 +1,15 @@
-"""The lessons of several views, as browser tests reach them: where a view is found and which part ends its picture."""
+"""The views of the lessons, and further states of them, as browser tests reach them: where each is found and which
+part ends its picture.
+"""
 from __future__ import annotations
 
+import urllib.parse
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from playwright.sync_api import Page
 
-from core.base import prose
+from core.base import catalogue, prose
 from tests.browser.serving import rest, settle
 
 
@@ -21,12 +24,14 @@ class View:
     # whether all that stands on its stage belongs to the picture, and is above the bar in present mode
     whole: bool = True
 
-    def address(self, name: str) -> tuple[tuple[str, str], ...]:
-        """The settings that lead to it."""
-        return ("view", name.split(",")[0]), *self.picks
-
 
 LESSONS = {
+    "overview": {"": View(".st-key-overview_map")},
+    "next_token": {"": View(".brief-figure svg")},
+    "heads": {"wall": View(".wall canvas.tiles"), "head": View(".st-key-heads_view"),
+              "roles": View(".st-key-heads_scatter"), "change": View(".st-key-heads_before_after"),
+              "write": View(".st-key-heads_sum"), "prompts": View(".st-key-heads_there"),
+              "rollout": View(".st-key-heads_rollout")},
     "tokens": {"merges": View(".waiting"), "methods": View(".table"), "bpe": View(".rules"),
                "unigram": View(".said"), "vocabulary": View(".list"), "train": View(".foot")},
     "embeddings": {"product": View(".product canvas"), "neighbours": View(".st-key-embeddings_spread"),
@@ -72,7 +77,7 @@ LESSONS = {
         "lens": View(".residual-grid canvas"), "patching": View(".residual-grid canvas"),
         "patching, heads": View(".residual-grid canvas", (("patch_what", "heads"),)),
         "contributions": View(".st-key-residual_stream_waterfall"),
-        "norm, vector": View(".st-key-residual_stream_vector_after", first_screen=False),
+        "norm": View(".st-key-residual_stream_vector_after", first_screen=False),
         "norm, batch": View(".st-key-residual_stream_matrix_tokens", (("norm_view", "batch"),), first_screen=False),
         "block": View(".residual_block .row.H"),
         "placement": View(".st-key-residual_stream_placement", first_screen=False),
@@ -126,11 +131,22 @@ LESSONS = {
 }
 
 
+def address(lesson: str, name: str) -> dict[str, str]:
+    """The settings that lead to a view."""
+    picks = {f"{lesson}_{setting}": option for setting, option in LESSONS[lesson][name].picks}
+    return catalogue.entry(lesson).opening(name.split(",")[0]) | picks
+
+
+def has_stage(lesson: str) -> bool:
+    """Whether a lesson's views are drawn on a stage, below the frame's bar of views."""
+    entry = catalogue.entry(lesson)
+    return bool(entry.views) and entry.picks == "view"
+
+
 def opened(open_page: Callable[..., Page], lesson: str, name: str, query: str = "", **options) -> Page:
     """The page at the view's address, its picture standing."""
     view = LESSONS[lesson][name]
-    page = open_page(f"{lesson}?" + "&".join(f"{lesson}_{setting}={option}" for setting, option in view.address(name))
-                     + query, **options)
+    page = open_page(f"{lesson}?{urllib.parse.urlencode(address(lesson, name))}{query}", **options)
     stand(page, view)
     return page
 
@@ -138,8 +154,8 @@ def opened(open_page: Callable[..., Page], lesson: str, name: str, query: str = 
 def reach(page: Page, lesson: str, name: str) -> View:
     """Pick the view as a reader does, and wait until its picture stands."""
     view = LESSONS[lesson][name]
-    for setting, option in view.address(name):
-        pick(page, lesson, setting, option)
+    for setting, option in address(lesson, name).items():
+        pick(page, lesson, setting.removeprefix(f"{lesson}_"), option)
         guess(page)
     stand(page, view)
     return view
@@ -165,7 +181,7 @@ def pick(page: Page, lesson: str, setting: str, option: str) -> None:
     """Press one of a setting's options, where it is a view that does not stand in the bar, behind More."""
     label = prose.load(lesson).label(f"{setting}_{option}")
     bar = page.locator(f".st-key-{lesson}_{setting}_widget")
-    if setting == "view" and not bar.get_by_text(label, exact=True).count():
+    if setting == catalogue.entry(lesson).picks and not bar.get_by_text(label, exact=True).count():
         page.locator(".st-key-more_views button").click()
         page.get_by_role("menuitem", name=label, exact=True).click()
         bar.get_by_role("radio", name=label, exact=True, checked=True).wait_for()

@@ -29,7 +29,7 @@ from tests.browser.ideas import (  # noqa: F401  (their checks)
 )
 from tests.browser.pictures import comes, cut_off, is_framed, small_type, unpainted
 from tests.browser.serving import go_to, rest, settle
-from tests.browser.views import LESSONS, View, end_of, stand
+from tests.browser.views import LESSONS, View, address, end_of, has_stage, stand
 
 ENOUGH = 3              # stops that cannot be reached, one after the other
 WIDE, PHONE = {"width": 1280, "height": 720}, {"width": 390, "height": 844}
@@ -84,8 +84,8 @@ Check = Callable[[Page, Stop], list[str]]
 
 def stops(lesson: str) -> list[Stop]:
     """Every view of a lesson, and every idea at its view's stop where its address says no more, else at its own."""
-    found = [Stop(lesson, name, tuple((f"{lesson}_{setting}", option) for setting, option in view.address(name)), view)
-             for name, view in LESSONS.get(lesson, {}).items()]
+    found = [Stop(lesson, name, tuple(address(lesson, name).items()), view)
+             for name, view in LESSONS[lesson].items()]
     for idea in tables.ideas():
         if idea.place.lesson != lesson or tables.name_of(idea.place) is None:
             continue
@@ -169,7 +169,7 @@ def no_errors(page: Page, _: Stop) -> list[str]:
 
 
 def painted(page: Page, stop: Stop) -> list[str]:
-    n = unpainted(page, f".st-key-{stop.lesson}_stage") if stop.view else 0
+    n = unpainted(page, f".st-key-{stop.lesson}_stage") if stop.view and has_stage(stop.lesson) else 0
     return [f"{n} canvases with nothing on them"] * bool(n)
 
 

@@ -7,17 +7,10 @@ from typing import Any
 from streamlit.testing.v1 import AppTest
 
 from core.app.lesson import prediction
-from core.app.parts import prompt_use
 from core.base import catalogue, prose
+from tests.browser.views import address
 from tests.helpers.lessons import fine, open_at
 from tests.helpers.messages import given, unpacked
-
-VIEW_KEY = {"heads": "heads_panel"}      # the setting that picks a view, where it is not "<lesson>_view"
-WHOLE = {"overview", "next_token"}       # lessons of one view
-# the questions of further pictures of a view: the view, and the setting that leads to the picture
-PICTURES = {("architectures", "hardware_roofline"): ("hardware", {"architectures_machine": "roofline"}),
-            ("architectures", "hardware_array"): ("hardware", {"architectures_machine": "array"}),
-            ("residual_stream", "patching_heads"): ("patching", {"residual_stream_patch_what": "heads"})}
 
 
 def all_asked() -> list[tuple[str, str]]:
@@ -35,8 +28,15 @@ def ask(lesson: str, name: str, **query: str) -> AppTest:
 
 def place_of(lesson: str, name: str) -> dict[str, str]:
     """The settings that lead to a question's picture."""
-    name, settings = PICTURES.get((lesson, name), (name, {}))
-    return ({} if lesson in WHOLE else {VIEW_KEY.get(lesson, f"{lesson}_view"): name}) | settings
+    return address(lesson, picture_of(lesson, name))
+
+
+def picture_of(lesson: str, name: str) -> str:
+    """The name of a question's picture in `tests.browser.views`: its own, or of a further picture of a view, whose
+    question is called <view>_<picture>.
+    """
+    views = catalogue.entry(lesson).views
+    return name if name in views else ", ".join(name.rsplit("_", 1)) if views else ""
 
 
 def question(at: AppTest) -> dict:
@@ -57,14 +57,11 @@ def commit(at: AppTest, lesson: str, name: str, guess: Any, sure: int | None = N
     return sent | {"true": sent["statements"][sent["seen"]]}
 
 
-def reads_prompt(at: AppTest, lesson: str, view: str) -> bool:
-    """Whether the view reads the prompt, as its settings stand."""
-    view, settings = PICTURES.get((lesson, view), (view, {}))
-    name, *values = prompt_use.UNREAD_WITH.get((lesson, view), ("",))
-    if settings.get(f"{lesson}_{name}") in values:
-        return False
-    name, value = prompt_use.UNREAD.get(lesson, {}).get(view, ("", None))
-    return value is None or bool(name) and str(at.session_state[f"{lesson}_{name}"]).lower() == value
+def reads_prompt(at: AppTest, lesson: str, name: str) -> bool:
+    """Whether a question's picture is drawn from the prompt, as its settings stand."""
+    view = catalogue.entry(lesson).each[picture_of(lesson, name).split(",")[0]]
+    return view.prompt != any(str(at.session_state[f"{lesson}_{setting}"]).lower() in values
+                              for setting, values in view.prompt_unless.items())
 
 
 def told(lesson: str, name: str, guess: Any, **query: str) -> dict:

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Widget
 
 from core.base import catalogue
-from tests.browser.views import LESSONS
+from tests.browser.views import LESSONS, address
 from tests.helpers import lessons
 
 pytestmark = pytest.mark.long
@@ -58,7 +58,7 @@ def is_offered(one: Widget, option: str) -> bool:
 
 def used_up(lesson: str, settings: dict[str, str]) -> list[str]:
     """Use every control of a picture once, also those that appear meanwhile; return the faults."""
-    at, done, found = lessons.opened(lesson, settings), set(), []
+    at, done, found = lessons.open_at(lesson, **settings), set(), []
     while left := [one for one in controls(at, lesson) if one.key not in done]:
         key = left[0].key
         done.add(key)
@@ -66,7 +66,7 @@ def used_up(lesson: str, settings: dict[str, str]) -> list[str]:
         at.run()
         found += [f"{lesson}, {settings}, {key}: {error.value}" for error in (*at.exception, *at.error)]
         if not lessons.fine(at):
-            at = lessons.opened(lesson, settings)
+            at = lessons.open_at(lesson, **settings)
         elif key == f"{lesson}_run":
             at.button(key).click().run()        # and stop it
     return found
@@ -74,5 +74,5 @@ def used_up(lesson: str, settings: dict[str, str]) -> list[str]:
 
 @pytest.mark.parametrize("lesson", [entry.id for entry in catalogue.existing()])
 def test_every_control_can_be_used(lesson: str):
-    states = [dict(view.address(name)) for name, view in LESSONS.get(lesson, {}).items()] or [{}]
-    assert not (found := [fault for state in states for fault in used_up(lesson, state)]), "\n".join(found)
+    found = [fault for name in LESSONS[lesson] for fault in used_up(lesson, address(lesson, name))]
+    assert not found, "\n".join(found)

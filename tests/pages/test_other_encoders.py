@@ -16,7 +16,6 @@ from tests.pages.test_other_models import FILES, OWN, TAUGHT
 
 pytestmark = pytest.mark.long
 
-LIVE = "architectures"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -31,11 +30,10 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 def places(kind: str) -> Iterator[tuple[str, str]]:
     """Each lesson and view that is drawn with a model of that kind."""
-    yield LIVE, catalogue.SHOWN[kind].live
-    for lesson in catalogue.SHOWN[kind].runs:
-        for view in catalogue.entry(lesson).views or ("",):
-            if catalogue.is_shown(lesson, view, kind):
-                yield lesson, view
+    yield catalogue.live(kind)
+    for entry in catalogue.existing():
+        for view in entry.of(kind):
+            yield entry.id, view
 
 
 @pytest.mark.parametrize("name", [*library_models.OTHER_KINDS, "headless"])
@@ -54,7 +52,8 @@ def test_a_bundled_one_that_a_link_asks_for_is_shown_where_its_kind_is(name: str
         at = lessons.open_at(lesson, model=name, **catalogue.entry(lesson).opening(view))
         assert lessons.fine(at), (lesson, view, [e.value for e in (*at.exception, *at.error)])
         assert at.session_state["model"] == at.query_params["model"] == name, (lesson, view)
-        assert lesson == LIVE or any(c.value.startswith(f"**{name}** is a small") for c in at.caption), (lesson, view)
+        assert ((lesson, view) == catalogue.live(cache.kind(name))
+                or any(c.value.startswith(f"**{name}** is a small") for c in at.caption)), (lesson, view)
     at = lessons.open_at("generation", model=name)
     assert lessons.fine(at) and any("The page shows **stories** in its place" in m.value for m in at.markdown)
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from core.app.parts.prompt_use import OWN_MODEL
 from core.base import catalogue, prose
 from tests.browser.views import LESSONS
 from tests.helpers import kinds, lessons
@@ -20,7 +19,8 @@ pytestmark = pytest.mark.long
 
 FILES = (*(entry.id for entry in catalogue.existing()), "app", "library", "tour", "map")
 # views that show a bundled model of their own, whose name the prompt bar has
-OWN = {*OWN_MODEL, ("training", "childhood")}
+OWN = {(entry.id, name) for entry in catalogue.existing() for name, view in entry.each.items()
+       if view.model or view.needs_moments}
 # what a page says only where it shows a model that was taught this app's texts
 TAUGHT = {("limits", "before: facts"), ("limits", "before: memory"), ("tour", "sentence_learn")}
 
@@ -55,7 +55,7 @@ def test_every_view_stands_with_a_model_of_each_kind_and_says_what_is_true_of_it
     entry = catalogue.entry(lesson)
     states = {(view, ()) for view in entry.views or ("",)}
     # what else a view can show, with one of the kinds
-    states |= {(of.split(",")[0], one.picks) for of, one in LESSONS.get(lesson, {}).items() if name == [*KINDS][0]}
+    states |= {(of.split(",")[0], one.picks) for of, one in LESSONS[lesson].items() if name == [*KINDS][0]}
     for view, picks in sorted(states):
         settings = {f"{lesson}_{key}": value for key, value in picks}
         at = lessons.open_at(lesson, model=f"folder:{name}", **entry.opening(view), **settings)

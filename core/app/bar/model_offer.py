@@ -20,7 +20,6 @@ from core.model.config import ModelConfig
 
 EVERY = 0.6         # seconds between two looks at a running task
 MOST_NAMED = 6      # classes of a classifier that its description names
-LIVE = "architectures"      # the lesson in which a model that is no decoder is at work
 
 
 def draw() -> None:
@@ -43,20 +42,23 @@ def _where(name: str) -> None:
 
     Decoders are shown everywhere. Present mode says only what the page refuses to show.
     """
-    kind, here = cache.kind(name), model_choice.page()
-    if kind not in catalogue.SHOWN or reader.present() and (name == model_choice.shown() or here == LIVE):
+    kind = cache.kind(name)
+    if kind == catalogue.DECODER:
+        return
+    is_live = model_choice.page() == catalogue.live(kind)[0]
+    if reader.present() and (name == model_choice.shown() or is_live):
         return
     values = {"name": title(name), "shown": escaped(model_choice.shown()), "view": _live_view(kind)}
     config = cache.shared_model(name, devices.CPU).model.config
     values["head"] = head_words(config)
-    if name == model_choice.shown() or here == LIVE:
+    if name == model_choice.shown() or is_live:
         with st.container(key="model_where", horizontal=True, vertical_alignment="center", gap="small"):
-            key = f"{kind}_{'live' if here == LIVE else 'here'}{_bare(config, here == LIVE)}"
+            key = f"{kind}_{'live' if is_live else 'here'}{_bare(config, is_live)}"
             st.caption(words().label(key, **values), width="content")
             # no link to the open page; a model that works nowhere is shown by this page as well as by the app's home
-            if prompt_use.now().model != name and (here == LIVE or _works(config)):
+            if prompt_use.now().model != name and (is_live or _works(config)):
                 open_in(name, "tertiary")
-        if here == LIVE:
+        if is_live:
             _whose(name)
         return
     with st.container(key="model_offer", border=True, gap="xsmall"):
@@ -65,11 +67,11 @@ def _where(name: str) -> None:
             _whose(name)
         with _buttons():
             open_in(name, "primary")
-            for lesson, views in catalogue.SHOWN[kind].runs.items():
-                if lesson == catalogue.HOME and not _works(config):
-                    continue        # the first button's
-                _open(name, lesson, views[0] if views else None, "", "secondary",
-                      prose.load("app").label(f"lesson_{lesson}"))
+            # those of what goes into a model, then those of the whole and of its blocks
+            for entry in sorted(catalogue.existing(), key=lambda entry: entry.section != "input"):
+                # without a head that works, the first button leads home
+                if catalogue.runs(entry.id, kind) and (entry.id != catalogue.HOME or _works(config)):
+                    _open(name, entry.id, entry.first(kind), "", "secondary")
             _stay()
 
 
@@ -80,7 +82,8 @@ def _whose(name: str) -> None:
 
 
 def _live_view(kind: str) -> str:
-    return prose.load(LIVE).label(f"view_{catalogue.SHOWN[kind].live}")
+    lesson, view = catalogue.live(kind)
+    return prose.load(lesson).label(catalogue.entry(lesson).label(view))
 
 
 def open_in(name: str, weight: str = "secondary", place: str = "") -> None:
@@ -89,11 +92,12 @@ def open_in(name: str, weight: str = "secondary", place: str = "") -> None:
     work nowhere: its button opens the app's home, which shows its pass.
     """
     kind = cache.kind(name)
-    if kind in catalogue.SHOWN and not _works(cache.shared_model(name, devices.CPU).model.config):
-        _open(name, catalogue.HOME, None, place, weight, prose.load("app").label(f"lesson_{catalogue.HOME}"))
-    elif kind in catalogue.SHOWN:
-        _open(name, LIVE, catalogue.SHOWN[kind].live, place, weight,
-              f"{prose.load('app').label(f'lesson_{LIVE}')}: {_live_view(kind)}")
+    if kind == catalogue.DECODER:
+        return
+    if _works(cache.shared_model(name, devices.CPU).model.config):
+        _open(name, *catalogue.live(kind), place, weight, f": {_live_view(kind)}")
+    else:
+        _open(name, catalogue.HOME, "", place, weight)
 
 
 def _works(config: ModelConfig) -> bool:
@@ -119,9 +123,10 @@ def head_words(config: ModelConfig) -> str:
     return words().label(f"head_{config.output_head}", n=config.n_classes, names=named + more)
 
 
-def _open(name: str, lesson: str, view: str | None, place: str, weight: str, said: str) -> None:
-    if st.button(words().label("open_in", lesson=said), key=f"model_open_{place}{lesson}", type=weight):
-        reader.open_lesson(lesson, {"model": name} | ({} if view is None else {f"{lesson}_view": view}))
+def _open(name: str, lesson: str, view: str, place: str, weight: str, said: str = "") -> None:
+    lesson_name = prose.load("app").label(f"lesson_{lesson}")
+    if st.button(words().label("open_in", lesson=lesson_name + said), key=f"model_open_{place}{lesson}", type=weight):
+        reader.open_lesson(lesson, {"model": name} | catalogue.entry(lesson).opening(view))
 
 
 def title(name: str) -> str:

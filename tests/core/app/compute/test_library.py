@@ -35,7 +35,7 @@ from core.model.activation import GATE_CURVES
 from core.model.config import ACTIVATIONS, ModelConfig
 from core.model.transformer import Transformer
 from pages.models import listing
-from tests.browser.views import LESSONS
+from tests.browser.views import LESSONS, address
 from tests.helpers import hostile, huggingface_models, library_models
 from tests.helpers.lessons import fine, go, open_at
 from tests.helpers.messages import formulas
@@ -526,9 +526,9 @@ def test_every_view_of_every_lesson_works_on_other_models_or_says_why_not(name: 
     assert hostile.markup(at) == []
     for entry in catalogue.existing():
         go(at, entry.id)
-        for view, where in LESSONS.get(entry.id, {"": None}).items():
-            for setting, option in where.address(view) if where else ():
-                at.session_state[f"{entry.id}_{setting}"] = option
+        for view in LESSONS[entry.id]:
+            for setting, option in address(entry.id, view).items():
+                at.session_state[setting] = option
             at.run()
             assert fine(at), (entry.id, view, [e.value for e in (*at.exception, *at.error)])
             assert at.session_state["model"] == f"folder:{name}" and hostile.markup(at) == [], (entry.id, view)

@@ -26,7 +26,6 @@ from core.training import blanks
 from pages.architectures import blank, translate
 from pages.heads import route
 from pages.heads.shared import measures_of, patterns_of
-from tests.browser.views import LESSONS
 from tests.helpers import kinds, library_models
 from tests.helpers.huggingface_models import hf, randomised
 from tests.helpers.lessons import answer, fine, go, open_at, opened
@@ -223,18 +222,18 @@ def test_a_picture_that_is_true_of_it_is_drawn_and_any_other_says_why_not(name: 
     kind = ours(name).model.config.kind
     at, refused = (open_at("tokens", model=f"folder:{name}", prompt="the cat sat"),
                    prose.load("app").label(f"not_of_{kind}"))
-    for lesson, views in catalogue.SHOWN[kind].runs.items():
-        if views == catalogue.WHOLE:
+    for entry in catalogue.existing():
+        if not (views := entry.of(kind)) or not entry.views:
             continue
-        go(at, lesson)
-        assert set(views) <= {name.split(",")[0] for name in LESSONS[lesson]}
+        go(at, entry.id)
         at.session_state["attention_step"] = "mask"
-        for view in (*views[:2], *[other for other in LESSONS[lesson] if other not in views and "," not in other][:1]):
-            at.session_state[f"{lesson}_view"] = view
+        for view in (*views[:2], *[other for other in entry.views if other not in views][:1]):
+            for setting, option in entry.opening(view).items():
+                at.session_state[setting] = option
             at.run()
-            assert fine(at) and (refused in said(at)) == (view not in views), (lesson, view)
+            assert fine(at) and (refused in said(at)) == (view not in views), (entry.id, view)
             assert ((prose.load("app").label("no_head") in said(at))
-                    == (name == "headless" and catalogue.predicts(lesson, view, kind))), (lesson, view)
+                    == (name == "headless" and catalogue.predicts(entry.id, view, kind))), (entry.id, view)
             assert "ictures that need" in said(at)
 
 

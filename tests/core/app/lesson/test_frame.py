@@ -461,7 +461,7 @@ def test_every_label_that_the_frame_asks_for_is_there():
     assert not {key for key in asked if key not in app.labels} - own
     for stage in catalogue.STAGES:
         assert app.label(f"stage_{stage}") and app.label(f"hint_{stage}")
-    for entry in catalogue._ALL:
+    for entry in catalogue.existing():
         assert app.label(f"lesson_{entry.id}") and app.label(f"section_{entry.section}")
     for device in ("cuda", "mps", "cpu"):
         assert app.label(f"device_{device}")

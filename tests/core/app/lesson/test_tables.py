@@ -11,15 +11,12 @@ import pytest
 
 from core.app.lesson import lesson as frame
 from core.app.parts import charts
-from tests.browser.accessibility import OTHERS
-from tests.browser.views import LESSONS
+from tests.browser.views import LESSONS, address
 from tests.helpers.lessons import fine, open_at
 
 pytestmark = pytest.mark.long
 
-PLACES = [(lesson, view.address(name)) for lesson, views in LESSONS.items() for name, view in views.items()]
-PLACES = [(lesson, {f"{lesson}_{setting}": option for setting, option in address}) for lesson, address in PLACES]
-PLACES += [("overview", {}), ("next_token", {}), *(("heads", dict([place.split("=")])) for place in OTHERS["heads"])]
+PLACES = [(lesson, address(lesson, name)) for lesson, views in LESSONS.items() for name in views]
 
 
 @pytest.mark.parametrize(("lesson", "settings"), PLACES,

@@ -7,7 +7,6 @@ import functools
 
 import pytest
 
-from core.app.parts import prompt_use
 from core.base import catalogue, prose
 from tests.helpers.lessons import fine, open_at
 
@@ -18,8 +17,8 @@ PROMPTS = ("The cat sat on the mat. The dog sat on the", "Tom and Mia went to th
 AROUND = {"navigation", "strip", "palette", "next_view", "page", "standing"}
 # views that read the prompt at a press, among other texts, and in a table that present mode leaves out
 ELSEWHERE = {("generation", "cache"), ("language_models", "guess"), ("training", "kepler")}
-WITH = [(lesson, view, setting) for lesson, views in prompt_use.UNREAD.items()
-        for view, setting in views.items() if setting != prompt_use.NEVER]
+UNLESS = [(entry.id, name, setting, value, view.prompt) for entry in catalogue.existing()
+          for name, view in entry.each.items() for setting, values in view.prompt_unless.items() for value in values]
 
 
 def shown(lesson: str, prompt: str, **settings: str) -> list[bytes]:
@@ -61,11 +60,11 @@ def unread(at) -> bool:
 @pytest.mark.parametrize("lesson", [entry.id for entry in catalogue.existing()])
 def test_the_bar_says_of_every_view_whether_the_prompt_counts(lesson):
     entry = catalogue.entry(lesson)
-    for view in entry.views or ("",):
-        if (lesson, view) in ELSEWHERE:
+    for name, view in entry.each.items():
+        if (lesson, name) in ELSEWHERE:
             continue
-        first, second = (shown(lesson, prompt, **entry.opening(view)) for prompt in PROMPTS)
-        assert (first == second) == (view in prompt_use.UNREAD.get(lesson, {})), view
+        first, second = (shown(lesson, prompt, **entry.opening(name)) for prompt in PROMPTS)
+        assert (first != second) == view.prompt, name
 
 
 @pytest.mark.parametrize("lesson", [entry.id for entry in catalogue.existing()])
@@ -77,25 +76,17 @@ def test_a_list_that_names_its_options_otherwise_is_another_one(lesson):
         assert all(first[key] == second[key] for key in first.keys() & second.keys()), view
 
 
-@pytest.mark.parametrize(("lesson", "view", "setting"), WITH)
-def test_a_setting_makes_a_view_read_the_prompt(lesson, view, setting):
-    at = open_at(lesson, **catalogue.entry(lesson).opening(view))
-    assert fine(at) and unread(at)
-    name, value = setting
-    at = open_at(lesson, **catalogue.entry(lesson).opening(view), **{f"{lesson}_{name}": value})
-    assert fine(at) and not unread(at)
-
-
-@pytest.mark.parametrize(("place", "setting"), [(place, (name, value)) for place, (name, *values)
-                                                in prompt_use.UNREAD_WITH.items() for value in values])
-def test_a_setting_makes_a_view_leave_the_prompt_unread(place, setting):
-    lesson, view = place
+@pytest.mark.parametrize(("lesson", "view", "setting", "value", "is_read"), UNLESS)
+def test_a_setting_makes_a_view_read_the_prompt_or_leave_it_unread(lesson, view, setting, value, is_read):
     asked = catalogue.entry(lesson).opening(view)
-    assert not unread(open_at(lesson, **asked))
-    asked |= {f"{lesson}_{setting[0]}": setting[1]}
-    assert unread(open_at(lesson, **asked))
-    first, second = (shown(lesson, prompt, **asked) for prompt in PROMPTS)
-    assert first == second
+    at = open_at(lesson, **asked)
+    assert fine(at) and unread(at) == (not is_read)
+    asked |= {f"{lesson}_{setting}": value}
+    at = open_at(lesson, **asked)
+    assert fine(at) and unread(at) == is_read
+    if is_read:
+        first, second = (shown(lesson, prompt, **asked) for prompt in PROMPTS)
+        assert first == second
 
 
 @pytest.mark.parametrize(("lesson", "settings", "model"), [
