@@ -13,7 +13,7 @@ from core.app.parts.guard import fragment
 from core.app.server import routes
 from core.app.state import Run, address, reader
 from core.app.state.lesson_settings import list_key
-from core.components.heads_wall import heads_wall
+from core.components.heads_wall import Wall, heads_wall
 from core.figures.heads import head_name
 from core.model.intervention import NOTHING
 from pages.heads import below, names, output, panels, questions
@@ -34,7 +34,7 @@ from pages.heads.shared import (
     redraw,
     redraw_in_turn,
 )
-from pages.heads.words import summary, title, wall_words
+from pages.heads.words import heads_of, summary, title
 
 PICTURES = {"wall": names.draw, "head": panels.one_head, "roles": panels.what_they_do, "write": output.draw,
             "change": panels.change, "prompts": panels.two_prompts, "rollout": panels.rollout}
@@ -126,11 +126,11 @@ def _wall(page: Lesson, run: Run) -> None:
     text = {"title": legend or title(page.words, change, shown)}
     text |= {name: page.label(name) for name in ("scale", "masked", "waiting")}
     text |= {name: page.label(f"map_{name}") for name in ("measure", "nothing", "map")}
-    heads_wall(shown.values, shown.allowed, run.tokens, key=f"{PREFIX}wall", text=text,
-               summary=summary(page.words, change, shown, read("map")), on_measure=_measure,
-               selected=(pair.layer, pair.head), query=pair.query, **wall_words(page.words, run, change, shown),
-               height=HEIGHT, theme=reader.theme(), hand=_hand(page, run, change), on_hand=_scale,
-               opens=not change and not reader.present(), on_pick=functools.partial(_toggle, run) if change else _open)
+    wall = Wall(heads_of(page.words, run, change, shown), run.tokens, text, (pair.layer, pair.head), pair.query,
+                summary(page.words, change, shown, read("map")), HEIGHT, reader.theme(), _hand(page, run, change),
+                opens=not change and not reader.present())
+    heads_wall(wall, key=f"{PREFIX}wall", on_pick=functools.partial(_toggle, run) if change else _open,
+               on_hand=_scale, on_measure=_measure)
 
 
 def _hand(page: Lesson, run: Run, change: Change | None) -> dict | None:
@@ -177,8 +177,6 @@ def _show(widget: str, value: int | str | None) -> None:
     """
     if st.session_state.get(widget) != value:
         st.session_state[widget] = value
-
-
 
 
 def _pick_query(position: int) -> None:

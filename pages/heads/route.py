@@ -3,8 +3,8 @@ from core.app.state import run
 from core.base import prose
 from core.components.attention_view import payload
 from core.components.heads_wall import wall_answer
-from pages.heads.shared import MEASURES, Change, patterns_of, reached
-from pages.heads.words import summary, wall_words
+from pages.heads.shared import Change, patterns_of, reached
+from pages.heads.words import heads_of
 
 NAME, ROLLOUT = "heads", "heads_rollout"
 
@@ -25,8 +25,7 @@ def answer(question: dict) -> bytes:
     heads = [int(head) for head in question["exact_heads"]]
     if not all(0 <= head < shown.values.shape[0] * shown.values.shape[1] for head in heads):
         raise ValueError("there is no such head")
-    return wall_answer(shown.values, shown.allowed, heads, **wall_words(words, asked, change, shown),
-                       summary=summary(words, change, shown, MEASURES[0]))
+    return wall_answer(heads_of(words, asked, change, shown), heads)
 
 
 def rollout_question(present: run.Run, query: int) -> dict:

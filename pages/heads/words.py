@@ -3,9 +3,9 @@ import numpy as np
 
 from core.app.state import Run
 from core.base.prose import TextFile
-from core.components.heads_wall import HeadMap
+from core.components.heads_wall import HeadMap, Heads
 from core.figures import heads as figures
-from pages.heads.shared import Change, Patterns, measured
+from pages.heads.shared import Change, Patterns
 
 SEEN_WHOLE = 8            # layers and heads of a wall that is seen whole; a larger one has a map beside it
 SHARES = frozenset(figures.ROLES)      # between 0 and 1, and coloured as the tiles are
@@ -16,11 +16,13 @@ def summary(words: TextFile, change: Change | None, shown: Patterns, measure: st
 
     Shares run from 0 to 1, entropy and distance to their largest value.
     """
-    if max(shown.measures["entropy"].shape) <= SEEN_WHOLE:
+    measures = shown.measures
+    if max(measures["entropy"].shape) <= SEEN_WHOLE:
         return None
-    measures = {name: (words.label(f"measure_{name}"), values, 1.0 if name in SHARES else _largest(values))
-                for name, values in shown.measures.items()}
-    return HeadMap(measures, measure if measure in measures else next(iter(measures)), SHARES, picks=change is None)
+    rooted = [name in SHARES for name in measures]
+    ends = [1.0 if share else _largest(values) for share, values in zip(rooted, measures.values())]
+    return HeadMap([words.label(f"measure_{name}") for name in measures], ends, rooted,
+                   measure if measure in measures else next(iter(measures)), picks=change is None)
 
 
 def _largest(values: np.ndarray) -> float:
@@ -44,15 +46,12 @@ def counts(shown: Patterns) -> dict[str, int]:
     return {role: int((roles == role).sum()) for role in figures.ROLES}
 
 
-def wall_words(words: TextFile, run: Run, change: Change | None, shown: Patterns) -> dict[str, list]:
-    """The arguments `roles`, `notes`, `badges` and `crossed` of the wall, one entry a head in order; no
-    change: no badges.
-    """
+def heads_of(words: TextFile, run: Run, change: Change | None, shown: Patterns) -> Heads:
+    """The heads with their roles, their measures and, after a change, marks on the changed ones."""
     config = run.model.config
     roles = [words.label(f"role_{role}") if role else "" for role in figures.roles(shown.measures).flat]
-    notes = [words.label("note", **{name: measured(float(value)) for name, value in zip(shown.measures, values)})
-             for values in zip(*(found.flat for found in shown.measures.values()))]
     changed = sorted(layer * config.n_heads + head for layer, head in change.heads(run)) if change else []
     badge = words.label(f"badge_{change.action}", factor=change.factor) if change else ""
-    return {"roles": roles, "notes": notes, "badges": [badge if i in changed else "" for i in range(len(roles))],
-            "crossed": changed if change and change.action == "zero" else []}
+    return Heads(shown.values, shown.allowed, shown.measures, words.label("note"), roles,
+                 [badge if i in changed else "" for i in range(len(roles))],
+                 changed if change and change.action == "zero" else [])

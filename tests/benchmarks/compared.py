@@ -108,8 +108,8 @@ class Ours(Compared):
         words = dict.fromkeys(("title", "scale", "masked", "waiting"), " ")
         with (mock.patch.object(heads_wall, "_component") as browser,
               mock.patch.object(heads_wall.st, "session_state", {})):
-            heads_wall.heads_wall(self.patterns(trace).numpy(), trace.blocks[0].allowed.numpy(), tokens_of(ids),
-                                  key="wall", text=words, selected=(0, 0))
+            heads = heads_wall.Heads(self.patterns(trace).numpy(), trace.blocks[0].allowed.numpy())
+            heads_wall.heads_wall(heads_wall.Wall(heads, tokens_of(ids), words, (0, 0)), key="wall")
         return browser.call_args.kwargs["data"]
 
 

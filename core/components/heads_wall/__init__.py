@@ -6,8 +6,8 @@ The data sent are bounded for any model: with more heads than the bundled models
 map of all heads stands beside the wall.
 """
 import zlib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -34,28 +34,69 @@ _component = declare(
 
 
 @dataclass(frozen=True)
-class HeadMap:
-    """A map with one number for every head, layers × heads, which sums up a wall too large to be seen whole.
+class Heads:
+    """Each head of one prompt: everything on a wall that changes with the patterns.
 
-    measures: name -> (label, values (L, h), the value at the deep end of the colour scale); NaN: unknown.
-    shown: the name of the measure on the map.
-    rooted: the measures whose colour follows the square root, like that of the tiles. picks: whether a click on the map
-    picks the head, or only scrolls to it.
+    patterns: (L, h, N, N) float32, rows of layers, columns of heads. allowed: (N, N) bool, which keys each query may
+    see. measures: name -> (L, h); NaN: unknown. note: the line shown on hover and focus, with the measures in braces.
+    roles: a word beside each head's label. badges: a mark for the reader's change. crossed: the numbers
+    (layer · h + head) of the heads that are drawn crossed out.
     """
 
-    measures: Mapping[str, tuple[str, np.ndarray, float]]
+    patterns: np.ndarray
+    allowed: np.ndarray
+    measures: Mapping[str, np.ndarray] = field(default_factory=dict)
+    note: str = ""
+    roles: Sequence[str] = ()
+    badges: Sequence[str] = ()
+    crossed: Sequence[int] = ()
+
+    def message(self, whole_heads: Iterable[int]) -> tuple[dict, dict[str, np.ndarray]]:
+        """Header fields and arrays; whole_heads: the heads to send whole."""
+        flat = self.patterns.reshape(-1, *self.patterns.shape[2:])
+        fields, arrays = wall_arrays(flat, self.allowed, sorted(set(whole_heads)))
+        fields |= {"measured": list(self.measures), "note": self.note, "roles": self.roles, "badges": self.badges,
+                   "crossed": [int(i in self.crossed) for i in range(len(flat))]}
+        measures = np.array([*self.measures.values()], np.float32)          # (M, L, h)
+        return fields, arrays | {"measures": measures}
+
+
+@dataclass(frozen=True)
+class HeadMap:
+    """A map with one measure of every head, layers × heads, which sums up a wall too large to be seen whole.
+
+    labels, ends, rooted, one for each of the measures: its name, the value at the deep end of the colour scale, and
+    whether its colour follows the square root, like that of the tiles. shown: the measure on the map. picks: whether a
+    click on the map picks the head, or only scrolls to it.
+    """
+
+    labels: Sequence[str]
+    ends: Sequence[float]
+    rooted: Sequence[bool]
     shown: str
-    rooted: frozenset[str]
     picks: bool = True
 
-    def header(self) -> dict:
-        return {"names": list(self.measures), "labels": [label for label, _, _ in self.measures.values()],
-                "ends": [end for _, _, end in self.measures.values()],
-                "rooted": [name in self.rooted for name in self.measures], "shown": self.shown, "picks": self.picks}
 
-    def values(self) -> np.ndarray:
-        """(M · L · h,) float32."""
-        return np.concatenate([values.reshape(-1) for _, values, _ in self.measures.values()]).astype(np.float32)
+@dataclass(frozen=True)
+class Wall:
+    """The wall of one prompt's heads. tokens: N visible forms. text: the strings "title", "scale", "masked", "waiting".
+
+    query: the row marked on every tile. map: beside the wall, with the strings "measure", "nothing" and "map" in
+    `text`. height: the least and the greatest height of the tiles in pixels; between these they end with the window.
+    hand: a slider over the tiles, from `routes.hand`, which is answered by `wall_answer` while it moves. opens: a pick
+    marks its head at once, in the browser.
+    """
+
+    heads: Heads
+    tokens: Sequence[str]
+    text: Mapping[str, str]
+    selected: tuple[int, int]
+    query: int | None = None
+    map: HeadMap | None = None
+    height: tuple[int, int] = (400, 640)
+    theme: str = "light"
+    hand: dict | None = None
+    opens: bool = True
 
 
 def wall_arrays(patterns: np.ndarray, allowed: np.ndarray,
@@ -78,58 +119,26 @@ def wall_arrays(patterns: np.ndarray, allowed: np.ndarray,
              "exact_last": last, "exact_values": rows_of(patterns[list(whole_heads)], allowed)})
 
 
-def wall_answer(patterns: np.ndarray, allowed: np.ndarray, exact_heads: Sequence[int], *,
-                summary: HeadMap | None = None, **words: Sequence) -> bytes:
-    """The wall's answer to its slider: all data that change with the patterns (L, h, N, N).
-
-    exact_heads: the heads to send whole. words: roles, notes, badges and crossed of `heads_wall`.
-    """
-    flat = patterns.reshape(-1, *patterns.shape[2:])
-    fields, arrays = wall_arrays(flat, allowed, sorted(set(exact_heads)))
-    return pack(fields | _words(len(flat), **words), arrays | _summed_up(summary))
+def wall_answer(heads: Heads, whole_heads: Iterable[int]) -> bytes:
+    """The wall's answer to its slider."""
+    return pack(*heads.message(whole_heads))
 
 
-def _summed_up(summary: HeadMap | None) -> dict[str, np.ndarray]:
-    return {} if summary is None else {"map_values": summary.values()}
-
-
-def _words(count: int, crossed: Sequence[int] = (), **words: Sequence[str]) -> dict[str, list]:
-    return {"roles": [], "notes": [], "badges": []} | words | {"crossed": [int(i in crossed) for i in range(count)]}
-
-
-def heads_wall(patterns: np.ndarray, allowed: np.ndarray, tokens: Sequence[str], *, key: str, text: dict[str, str],
-               selected: tuple[int, int], query: int | None = None,
-               summary: HeadMap | None = None, height: tuple[int, int] = (400, 640), theme: str = "light",
-               hand: dict | None = None, opens: bool = True,
-               on_pick: Callable[[int, int], None] = lambda layer, head: None,
+def heads_wall(wall: Wall, *, key: str, on_pick: Callable[[int, int], None] = lambda layer, head: None,
                on_hand: Callable[[float], None] = lambda value: None,
-               on_measure: Callable[[str], None] = lambda name: None, **words: Sequence) -> None:
-    """Draw the patterns (L, h, N, N) of one prompt's heads, rows of layers, columns of heads; `on_pick(layer, head)` is
-    called on click or Enter.
-
-    allowed: (N, N) bool, which keys each query may see. tokens: N visible forms. text: the strings "title", "scale",
-    "masked", "waiting".
-    words: lists with an entry for each head, or none: `roles`, a word beside its label; `notes`, a line shown on
-    hover and focus; `badges`, a mark for the reader's change. `crossed` has the numbers (layer · h + head) of the heads
-    that are drawn crossed out. query: the row marked on every tile.
-    summary: the map beside the wall, with the strings "measure", "nothing" and "map" in `text`; `on_measure(name)` is
-    called when another of its measures is chosen.
-    height: the least and the greatest height of the tiles in pixels; between these they end with the window.
-    hand: a slider over the tiles, from `routes.hand`, which is answered by `wall_answer` while it moves;
-    `on_hand(value)` is called when the hand has let go and the tiles stand. opens: a pick marks its head at once, in
-    the browser.
+               on_measure: Callable[[str], None] = lambda name: None) -> None:
+    """Draw a wall. `on_pick(layer, head)` is called on click or Enter, `on_hand(value)` when the hand has let go and
+    the tiles stand, `on_measure(name)` when another measure is chosen for the map.
     """
-    n_layers, n_heads = patterns.shape[:2]
-    flat = patterns.reshape(n_layers * n_heads, *patterns.shape[2:])
-    count, chosen = len(flat), selected[0] * n_heads + selected[1]
-    asked = st.session_state.get(f"{key}_read", chosen)
-    fields, arrays = wall_arrays(flat, allowed, sorted({chosen, min(asked, count - 1)}))
-    header = {**fields, "layers": n_layers, "heads": n_heads, "selected": chosen, "text": text,
-              "heading": text["title"], "tokens": list(tokens), "query": query,
-              **_words(count, **words),
-              "hand": hand, "opens": opens, "map": summary and summary.header(),
-              "height": height[0], "most": height[1], "least": LEAST_TILE, "theme": theme}
+    n_layers, n_heads = wall.heads.patterns.shape[:2]
+    chosen = wall.selected[0] * n_heads + wall.selected[1]
+    asked = min(st.session_state.get(f"{key}_read", chosen), n_layers * n_heads - 1)
+    fields, arrays = wall.heads.message((chosen, asked))
+    header = {**fields, "layers": n_layers, "heads": n_heads, "selected": chosen, "text": wall.text,
+              "heading": wall.text["title"], "tokens": list(wall.tokens), "query": wall.query, "hand": wall.hand,
+              "opens": wall.opens, "map": wall.map and vars(wall.map), "height": wall.height[0],
+              "most": wall.height[1], "least": LEAST_TILE, "theme": wall.theme}
 
-    _component(key=key, data=pack(header, arrays | _summed_up(summary)), events={
+    _component(key=key, data=pack(header, arrays), events={
         "picked": lambda head: on_pick(*divmod(head, n_heads)), "moved": on_hand, "measured": on_measure,
         "read": lambda head: st.session_state.update({f"{key}_read": head})})

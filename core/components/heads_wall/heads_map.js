@@ -8,7 +8,7 @@ import { exact, readable } from "../lib/numbers.js";
 import { showTip } from "../lib/pattern.js";
 import { pageScale, readTheme } from "../lib/theme.js";
 import { fitHeight } from "../lib/view.js";
-import { bringIntoSight, GAP, labelHeight, name, neighbour, place } from "./tiles.js";
+import { bringIntoSight, GAP, labelHeight, measureOf, name, neighbour, place } from "./tiles.js";
 
 const MAP_LEFT = 22, MAP_TOP = 14, MAP_SHARE = 0.3, STACKED = 520;
 
@@ -63,12 +63,11 @@ export function layMap(wall) {
   wall.scroll.style.maxHeight = `${room}px`;
 }
 
-const shownMeasure = (wall) => wall.map.names.indexOf(wall.map.shown);
-const measureOf = (wall, head) => wall.map_values[shownMeasure(wall) * wall.layers * wall.heads + head];
+const shownMeasure = (wall) => wall.measured.indexOf(wall.map.shown);
 
 export function describeMap(wall) {
   if (!wall.map) return;
-  const { label, select, places } = wall.summary, { names, labels } = wall.map;
+  const { label, select, places } = wall.summary, { measured: names, map: { labels } } = wall;
   if (wall.chosen === wall.map.shown) wall.chosen = undefined;
   if (wall.chosen) wall.map.shown = wall.chosen;          // the hand is ahead of Python
   label.textContent = wall.text.measure;
@@ -85,7 +84,7 @@ export function paintMap(wall) {
   const context = sharpen(canvas, ...wall.mapSize);
   let known = false;
   for (let head = 0; head < layers * heads; head++) {
-    const value = measureOf(wall, head), share = Math.max(0, Math.min(1, value / end));
+    const value = measureOf(wall, measure, head), share = Math.max(0, Math.min(1, value / end));
     known ||= !Number.isNaN(value);
     context.fillStyle = Number.isNaN(value) ? ink("page")
       : css(scale[Math.round((map.rooted[measure] ? Math.sqrt(share) : share) * 255)]);
@@ -145,8 +144,8 @@ function overMap(wall, event) {
 // Show the head's measure in words, beside its cell.
 function readOnMap(wall, head) {
   const { places } = wall.summary, [w, h] = wall.cell, [x, y] = cornerOnMap(wall, head);
-  const value = measureOf(wall, head), amount = Number.isNaN(value) ? "–" : exact(value);
-  const text = `${wall.map.labels[shownMeasure(wall)]}: ${amount}`;
+  const measure = shownMeasure(wall), value = measureOf(wall, measure, head);
+  const text = `${wall.map.labels[measure]}: ${Number.isNaN(value) ? "–" : exact(value)}`;
   markOnMap(wall);
   places.ariaLabel = `${name(wall, head)} ${text}. ${wall.text.map}`;
   showTip(wall.tip, wall.words(head, text), places.offsetLeft + x + w / 2, places.offsetTop + y, h + 4);

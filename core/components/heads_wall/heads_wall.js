@@ -10,7 +10,7 @@ import { pageScale, readTheme } from "../lib/theme.js";
 import { fitHeight, keepFitted, mount } from "../lib/view.js";
 import { buildMap, describeMap, frameWindow, layMap, markOnMap, paintMap } from "./heads_map.js";
 import {
-  above, beside, bringIntoSight, corner, GAP, labelHeight, labelWidth, name, neighbour, place,
+  above, beside, bringIntoSight, corner, GAP, labelHeight, labelWidth, name, neighbour, noteOf, place,
 } from "./tiles.js";
 
 const RAIL = 26;
@@ -47,7 +47,7 @@ class Wall {
     layOut(this);
     const { head, query, key } = this.pointer ?? {};
     // the new text may be shorter, the new model smaller
-    if (Math.max(query, key) >= this.n || head >= this.notes.length) this.forget();
+    if (Math.max(query, key) >= this.n || head >= this.buttons.length) this.forget();
     else if (this.pointer) showReading(this);
   }
 
@@ -115,8 +115,6 @@ function addButton(wall, head) {
   node.onblur = () => wall.forget();
   wall.buttons.push(node);
 }
-
-const noteOf = (wall, head) => wall.notes[head] || "";
 
 // Tiles are as large as the width and the wanted height allow; below the least size the wall scrolls inside itself. A
 // wall with a map always scrolls. On a wide projector, which has tall names, names stand beside their tiles if that

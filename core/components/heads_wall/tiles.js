@@ -1,5 +1,7 @@
-// The places of the wall's tiles, and how they are scrolled into sight.
+// The places of the wall's tiles, how they are scrolled into sight, and the note on each head.
 
+import { fill } from "../lib/dom.js";
+import { probability, readable } from "../lib/numbers.js";
 import { pageScale } from "../lib/theme.js";
 
 export const GAP = 6;      // px
@@ -8,6 +10,15 @@ export const GAP = 6;      // px
 export const labelHeight = () => Math.round(15 * pageScale());
 
 export const name = (wall, head) => `${Math.floor(head / wall.heads)}.${head % wall.heads}`;
+
+/** A head's value of a measure, by its place among them; NaN: unknown. */
+export const measureOf = (wall, measure, head) => wall.measures[measure * wall.layers * wall.heads + head];
+
+/** The head's measures in words, with three significant digits; a dash for an unknown one. */
+export const noteOf = (wall, head) => fill(wall.note, Object.fromEntries(wall.measured.map((measure, i) => {
+  const value = measureOf(wall, i, head);
+  return [measure, value > 1 ? readable(value) : probability(value)];
+})));
 
 /** The width of a tile's name if it stands beside the tile. */
 export const labelWidth = () => Math.round(40 * pageScale());

@@ -18,8 +18,16 @@ function honest(write, digits, claims) {
   return text;
 }
 
+/** The nearest number of so many digits; half way between two, the even one, as Python has it. */
+function nearest(value, digits) {
+  const up = value.toPrecision(digits), half = value.toPrecision(digits + 1);
+  if (!/[13579]$/.test(up) || !/\.\d*5$/.test(half)) return up;
+  const whole = value.toPrecision(100), isHalf = whole.startsWith(half) && !/[1-9]/.test(whole.slice(half.length));
+  return isHalf ? half.slice(0, -1).replace(/\.$/, "") : up;
+}
+
 function precise(value, digits) {
-  return honest((n) => value.toPrecision(n), digits, (size) => Math.abs(value) < 1 && size >= 1);
+  return honest((n) => nearest(value, n), digits, (size) => Math.abs(value) < 1 && size >= 1);
 }
 
 function special(value) {

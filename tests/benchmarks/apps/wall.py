@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from core.app.shell import page_style
 from core.app.state import prompts
-from core.components.heads_wall import heads_wall
+from core.components.heads_wall import Heads, Wall, heads_wall
 from core.model.checkpoints import load_bundled
 from core.model.intervention import HeadEdit, Intervention
 
@@ -42,4 +42,4 @@ factor = st.slider("factor", LEAST, MOST, 0.5, step=STEP)
 model, ids, tokens, made = prepared()
 patterns, allowed = traced(model, ids, factor) if "WITH_TRACE" in os.environ else made[round((factor - LEAST) / STEP)]
 words = dict.fromkeys(("title", "scale", "masked", "waiting"), " ")
-heads_wall(patterns, allowed, tokens, key="heads_wall", text=words, selected=(0, 0))
+heads_wall(Wall(Heads(patterns, allowed), tokens, words, selected=(0, 0)), key="heads_wall")

@@ -25,10 +25,11 @@ from core.figures.numbers import latex_number
 from core.model.config import ModelConfig
 from core.model.intervention import HeadEdit, Intervention
 from core.model.transformer import Transformer
-from pages.heads import below, route, words
+from pages.heads import below, route, shared, words
 from pages.heads.panels import axis_end
 from pages.heads.shared import MEASURES, NONE, Pair, Patterns
 from tests.helpers import lessons
+from tests.helpers.javascript import evaluate
 from tests.helpers.lessons import fine
 from tests.helpers.messages import formulas, given, unpacked
 from tests.helpers.passes import assert_same
@@ -101,15 +102,30 @@ def test_a_wall_of_more_than_eight_layers_is_summed_up_by_a_map_and_by_how_many_
                     for n in (9, 8))
     said = prose.load("heads")
     assert words.summary(said, None, small, "entropy") is None
-    sent = words.summary(said, None, large, "entropy")
-    assert sent.header() | {"labels": None} == {"names": list(MEASURES), "labels": None,
-                                                "ends": [1.0, 1.0, 1.0, 1.0, 3.0, 3.0],
-                                                "rooted": [True] * 4 + [False] * 2, "shown": "entropy", "picks": True}
-    assert (sent.values().reshape(6, 9, 4)[4].tolist() == (3 * values).astype(np.float32).tolist()
-            and np.isnan(sent.values().reshape(6, 36)[2]).all())
+    assert words.summary(said, None, large, "entropy") == wall.HeadMap(
+        [said.label(f"measure_{name}") for name in MEASURES], [1.0, 1.0, 1.0, 1.0, 3.0, 3.0],
+        [True] * 4 + [False] * 2, "entropy", picks=True)
     assert words.title(said, None, large) == said.label("wall_large", n=36, previous_token=int((values >= 0.4).sum()),
                                                         first_token=0, induction=0, duplicate_token=0)
     assert words.title(said, None, small) == said.label("wall", n=32)
+
+
+@pytest.mark.parametrize("kind", ["decoder", "encoder"])
+def test_the_browser_writes_the_note_on_each_head_with_the_characters_of_python(kind: str):
+    rng, names = np.random.default_rng(7), shared.IN_AN_ENCODER if kind == "encoder" else MEASURES
+    note, shape = prose.load("heads").of_kind(kind).label("note"), (20, 16)
+    values = [rng.random(shape), 10 ** rng.uniform(-9, 0, shape), 1 - 10 ** rng.uniform(-9, 0, shape),
+              rng.integers(0, 65, shape) / 64, 10 ** rng.uniform(-1, 3, shape), np.full(shape, np.nan)]
+    measures = {name: one.astype(np.float32) for name, one in zip(names, [*values, values[4], values[0]])}
+    sent = unpacked(pack(*wall.Heads(np.ones((*shape, 1, 1), np.float32), np.ones((1, 1), bool), measures,
+                                     note).message([0])))
+    expected = [prose.filled(note, {name: shared.measured(float(value)) for name, value in zip(measures, each)})
+                for each in zip(*(one.flat for one in measures.values()))]
+    wall_in_browser = {"layers": 20, "heads": 16, "measured": sent["measured"], "note": sent["note"],
+                       "measures": sent["measures"].tolist()}
+    written = evaluate("core/components/heads_wall/tiles.js",
+                       "Array.from({ length: 320 }, (_, head) => m.noteOf(wall, head))", wall=wall_in_browser)
+    assert written == expected and len({*written}) == 320
 
 
 def test_scores_of_the_opened_head_keep_their_sign():
@@ -271,7 +287,8 @@ def test_the_factor_stands_on_the_wall_while_heads_are_scaled_and_asks_for_the_s
     assert (hand["low"], hand["value"], hand["high"], hand["path"]) == (-1.0, 2.0, 3.0, "/live/heads")
     answered = unpacked(route.answer(hand["question"] | {hand["name"]: 2.0, "exact_heads": [0]}))
     assert answered["values"].tobytes() == wall["values"].tobytes()
-    assert all(answered[words] == wall[words] for words in ("roles", "notes", "badges", "crossed", "digest"))
+    assert answered["measures"].tobytes() == wall["measures"].tobytes()
+    assert all(answered[words] == wall[words] for words in ("roles", "measured", "note", "badges", "crossed", "digest"))
     assert given(open_at(heads_panel="change", heads_changed="0.*", heads_action="zero"), "heads_wall")["hand"] is None
 
 

@@ -61,6 +61,15 @@ def test_probabilities_are_pythons(digits):
         assert written == numbers.probability(p, digits), p
 
 
+@pytest.mark.parametrize("name, digits", [("readable", 2), ("readable", 3), ("readable", 4), ("probability", 3)])
+def test_half_way_between_two_numbers_is_the_even_one_as_in_python(name, digits):
+    given_values = [n / 2 ** power for power in range(1, 9) for n in range(1, 2 ** power)]
+    if name == "readable":
+        given_values += [sign * (n + value) for value in given_values for n in range(1, 9) for sign in (1, -1)]
+    for value, written in zip(given_values, in_browser(name, digits, given_values), strict=True):
+        assert written == getattr(numbers, name)(value, digits), value
+
+
 @pytest.mark.parametrize("places", [0, 1, 2])
 def test_shares_are_pythons(places):
     given_values = [abs(share) for share in VALUES if abs(share) <= 1 and not is_a_tie(100 * share)] + [0.0, 1.0]
