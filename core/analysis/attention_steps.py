@@ -6,6 +6,7 @@ that each number follows from those before it. A test holds the weights and the 
 """
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -30,34 +31,34 @@ class Steps:
     cap: float = 0.0                   # c of a model that caps its scores: c tanh(scaled / c)
     sink: float | None = None          # the score that the head's sink adds to the row, without a key
 
-    @property
+    @cached_property
     def scores(self) -> Tensor:
         """(N,) before the mask."""
         return attention.capped(self.scaled, self.cap) + self.bias
 
-    @property
+    @cached_property
     def top(self) -> float:
         """m, the largest score that the mask allows, or the sink's if that is larger; subtracting it before the
         exponential changes no weight.
         """
         return max(float(self.scores[self.allowed].max()), -math.inf if self.sink is None else self.sink)
 
-    @property
+    @cached_property
     def exponentials(self) -> Tensor:
         """(N,) e^(s − m); exactly 0 where the mask sets −∞."""
         return torch.where(self.allowed, (self.scores - self.top).exp(), 0.0)
 
-    @property
+    @cached_property
     def sunk(self) -> float:
         """e^(s − m) of the sink; 0 without one."""
         return 0.0 if self.sink is None else math.exp(self.sink - self.top)
 
-    @property
+    @cached_property
     def weights(self) -> Tensor:
         """(N,) α, which sum to 1, or to less beside a sink."""
         return self.exponentials / (self.exponentials.sum() + self.sunk)
 
-    @property
+    @cached_property
     def output(self) -> Tensor:
         """(d_v,) Σ_j α_j v_j."""
         return self.weights @ self.V

@@ -73,7 +73,7 @@ def current() -> Deployment:
 
     Raises SettingError, but not after the server has started, unless the environment changes.
     """
-    return _read(tuple(os.environ.get(name, "").strip() for name in READERS))
+    return _read(tuple(map(os.environ.get, READERS)))
 
 
 def check() -> None:
@@ -86,10 +86,10 @@ def check() -> None:
 
 
 @functools.lru_cache(maxsize=4)
-def _read(written: tuple[str, ...]) -> Deployment:
+def _read(written: tuple[str | None, ...]) -> Deployment:
     values = {}
     for (name, (field, read)), text in zip(READERS.items(), written, strict=True):
-        if text:
+        if text := (text or "").strip():
             try:
                 values[field] = read(text)
             except ValueError as error:

@@ -51,7 +51,7 @@ class Experiment:
     look: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)       # one object while the file stays as it is: it may be the key of a cache
 class TextFile:
     """One parsed file. A missing section or label raises KeyError with its name and the file's."""
 
@@ -96,9 +96,7 @@ class TextFile:
         >>> parse("demo", "# labels\\nsays: next\\n# encoder: labels\\nsays: here").of_kind("encoder").label("says")
         'here'
         """
-        own = {heading.removeprefix(f"{kind}: "): body for heading, body in self.sections.items()
-               if heading.startswith(f"{kind}: ")}
-        return TextFile(self.name, self.sections | own, self.labels | _labels(own.get("labels", ""))) if own else self
+        return _of_kind(self, kind)
 
     def entries(self, kind: str) -> tuple[Experiment, ...]:
         """The sections `# <kind>: id`, in the form of experiments, in their order."""
@@ -155,6 +153,13 @@ def parse(name: str, source: str) -> TextFile:
 @functools.lru_cache(maxsize=64)
 def _parsed(name: str, path: Path, modified: int) -> TextFile:
     return parse(name, path.read_text(encoding="utf-8"))
+
+
+@functools.lru_cache(maxsize=64)
+def _of_kind(file: TextFile, kind: str) -> TextFile:
+    own = {heading.removeprefix(f"{kind}: "): body for heading, body in file.sections.items()
+           if heading.startswith(f"{kind}: ")}
+    return TextFile(file.name, file.sections | own, file.labels | _labels(own.get("labels", ""))) if own else file
 
 
 def _labels(body: str) -> dict[str, str]:

@@ -204,6 +204,10 @@ class Tokenizer:
         """
         return self._visible[self._checked(token_id)]
 
+    def all_visible(self, token_ids: Iterable[int]) -> list[str]:
+        """Each of the tokens as `visible` has it."""
+        return [self.visible(token_id) for token_id in token_ids]
+
     @functools.cached_property
     def merges(self) -> tuple[tuple[bytes, bytes], ...]:
         """The merge rules in the order in which they were learned: rule k (from 1) makes one token of these two.

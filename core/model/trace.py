@@ -7,7 +7,6 @@ A tensor below has shape (..., its shape), where ... is () for token_ids (N,) an
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -123,7 +122,8 @@ class Trace(StackTrace):
 
     def to(self, device: torch.device | str) -> Trace:
         """The same trace with every tensor on `device`; tensors that are there already are shared, not copied."""
-        return _moved(self, device)
+        device = torch.device(device)
+        return self if all(tensor.device == device for tensor in _tensors(self)) else _moved(self, device)
 
     @property
     def n_bytes(self) -> int:
@@ -146,12 +146,15 @@ def _moved(value, device: torch.device | str):
     return value
 
 
-def _tensors(value) -> Iterator[Tensor]:
-    """Every tensor of a record or a tuple of records, except the weights that it names."""
-    if isinstance(value, Tensor):
-        yield value
-    elif isinstance(value, tuple):
-        for entry in value:
-            yield from _tensors(entry)
-    elif isinstance(value, RECORDS):
-        yield from _tensors(tuple(entry for name, entry in vars(value).items() if name != "W_O"))
+def _tensors(record: StackTrace) -> list[Tensor]:
+    """Every tensor of a trace, except the weights that it names."""
+    found, ahead = [], [record]
+    while ahead:
+        value = ahead.pop()
+        if isinstance(value, Tensor):
+            found.append(value)
+        elif isinstance(value, tuple):
+            ahead += value
+        elif isinstance(value, RECORDS):
+            ahead += [entry for name, entry in vars(value).items() if name != "W_O"]
+    return found

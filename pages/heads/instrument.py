@@ -60,10 +60,11 @@ def draw(page: Lesson, run: Run) -> Callable[[], Reading]:
 
     Present mode shows one picture at a time; but the wall stands beside the loss when heads are switched off.
     """
-    if reader.present() and read("panel") == "wall":
+    present, panel = reader.present(), read("panel")
+    if present and panel == "wall":
         _wall(page, run)
-    elif not reader.present() or read("panel") == "change":
-        left, right = st.columns(BESIDE if reader.present() else [6, 7], gap="medium")
+    elif not present or panel == "change":
+        left, right = st.columns(BESIDE if present else [6, 7], gap="medium")
         with left:
             _wall(page, run)
         with right:
@@ -91,17 +92,16 @@ def _query_and_key(page: Lesson, run: Run) -> None:
     _show(query, at)
     _show(key, named)
 
-    # a name and its list, in one line even on a phone
-    beside = dict(horizontal=True, vertical_alignment="center", gap="small", width="content")
-    with st.container(**beside):
-        st.markdown(page.label("query_name"), width="content")
-        short_list(page.label("query_name"), range(last + 1), called.__getitem__, 130, key=query,
-                   on_change=lambda: _pick_query(st.session_state[query]))
-    with st.container(**beside):
-        st.markdown(page.label("key_name"), width="content")
-        short_list(page.label("key_name"), range(-1, last + 1),
-                   lambda i: page.label("key_strongest") if i < 0 else called[i], 130, key=key,
-                   on_change=lambda: _pick_key(st.session_state[key]))
+    _list(page.label("query_name"), range(last + 1), called, query, _pick_query)
+    # the last name is number −1
+    _list(page.label("key_name"), range(-1, last + 1), [*called, page.label("key_strongest")], key, _pick_key)
+
+
+def _list(name: str, options: range, names: list[str], key: str, pick: Callable[[int], None]) -> None:
+    """Draw a name and its list, in one line even on a phone."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
+        st.markdown(name, width="content")
+        short_list(name, options, names.__getitem__, 130, key=key, on_change=lambda: pick(st.session_state[key]))
 
 
 @functools.partial(fragment, key="heads_panel")

@@ -49,9 +49,10 @@ def counts(shown: Patterns) -> dict[str, int]:
 def heads_of(words: TextFile, run: Run, change: Change | None, shown: Patterns) -> Heads:
     """The heads with their roles, their measures and, after a change, marks on the changed ones."""
     config = run.model.config
-    roles = [words.label(f"role_{role}") if role else "" for role in figures.roles(shown.measures).flat]
+    found = figures.roles(shown.measures).ravel().tolist()
+    named = {role: words.label(f"role_{role}") if role else "" for role in {*found}}
     changed = sorted(layer * config.n_heads + head for layer, head in change.heads(run)) if change else []
     badge = words.label(f"badge_{change.action}", factor=change.factor) if change else ""
-    return Heads(shown.values, shown.allowed, shown.measures, words.label("note"), roles,
-                 [badge if i in changed else "" for i in range(len(roles))],
+    return Heads(shown.values, shown.allowed, shown.measures, words.label("note"),
+                 [named[role] for role in found], [badge if i in changed else "" for i in range(len(found))],
                  changed if change and change.action == "zero" else [])

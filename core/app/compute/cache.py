@@ -190,8 +190,14 @@ def model_names() -> tuple[str, ...]:
     """
     if allowed := deployment.current().models:
         return allowed
-    names = [name for name in checkpoints.bundled_names() if deployment.continues_text(checkpoints.BUNDLED, name)]
-    return tuple(sorted(names, key=lambda name: (name != MAIN_MODEL, name))) or (RANDOM_MODEL,)
+    return _in_order(checkpoints.BUNDLED, checkpoints.bundled_names())
+
+
+@functools.lru_cache(maxsize=4)
+def _in_order(folder: Path, found: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of the bundled models, which lie in `folder`, that continue a text, the main one first."""
+    decoders = [name for name in found if deployment.continues_text(folder, name)]
+    return tuple(sorted(decoders, key=lambda name: (name != MAIN_MODEL, name))) or (RANDOM_MODEL,)
 
 
 def name_and_step(name: str) -> tuple[str, int | None]:
@@ -225,9 +231,10 @@ def exists(name: str) -> bool:
     """Whether there is such a model: a bundled one, a moment of its training, a model trained in the app that is still
     kept, or a loaded model of the library.
     """
+    if is_bundled(name) or name in _own or name in shelf:
+        return True
     base, step = name_and_step(name)
-    return (is_bundled(name) or name in _own or name in shelf
-            or name == f"{base}{MOMENT}{step}" and any(moment.step == step for moment in moments(base)))
+    return name == f"{base}{MOMENT}{step}" and any(moment.step == step for moment in moments(base))
 
 
 def is_bundled(name: str) -> bool:

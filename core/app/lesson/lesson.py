@@ -42,7 +42,8 @@ def open_lesson(lesson: str) -> Lesson:
 
     lesson: the stem of its page and of its text file.
     """
-    words, frame_words = (spoken_of(prose.load(name), model_choice.shown()) for name in (lesson, "app"))
+    model = model_choice.shown()
+    words, frame_words = (spoken_of(prose.load(name), model) for name in (lesson, "app"))
     if not reader.looks_on():
         strip.draw(lesson)
     with st.container(key="lesson_top"):

@@ -1,12 +1,16 @@
 """The slim strip of the whole model on top of every lesson: the lesson's stages are lit, and each stage leads to its
 lesson.
 """
+import functools
+
 from core.app.compute import cache
 from core.app.parts import prompt_use
 from core.app.parts.guard import fragment
 from core.app.state import address, model_choice, reader
 from core.app.state.fragments import STRIP
 from core.base import catalogue, prose
+from core.base.catalogue import Entry
+from core.base.prose import TextFile
 from core.components.strip import stage_row
 from core.model.config import ModelConfig
 
@@ -24,23 +28,32 @@ def draw(lesson: str) -> None:
 def _strip(lesson: str) -> None:
     own = prompt_use.now().model        # a view may show another model than the chosen one
     config = cache.shared_model(own if cache.exists(own) else model_choice.shown(), reader.device()).model.config
-    words = prose.load("app").of_kind(config.kind)
-    here = address.link()
-    stages = [_stage(stage, lesson, here, words, config) for stage in catalogue.STAGES]
+    words, here = prose.load("app").of_kind(config.kind), address.link()
+    stages = [_leading(stage, here) for stage in _stages(words, catalogue.existing(), lesson, config)]
     followed = stage_row(words.label("strip_name"), words.label("strip_blocks", n=config.n_layers), stages,
                          key=f"strip_{lesson}")
     if followed in {entry.id for entry in catalogue.existing()} - {lesson}:
         reader.open_lesson(followed, {})
 
 
-def _stage(stage: str, lesson: str, here: str, words: prose.TextFile, config: ModelConfig) -> dict:
+def _leading(stage: dict, here: str) -> dict:
+    """The stage with its link, which has the prompt."""
+    return stage | {"href": f"./{catalogue.url_path(stage['lesson'])}{here}" if stage["lesson"] else None}
+
+
+@functools.lru_cache(maxsize=64)
+def _stages(words: TextFile, _lessons: tuple[Entry, ...], lesson: str, config: ModelConfig) -> list[dict]:
+    """The stages as one of the lessons lights them, without their links."""
+    return [_stage(stage, lesson, words, config) for stage in catalogue.STAGES]
+
+
+def _stage(stage: str, lesson: str, words: TextFile, config: ModelConfig) -> dict:
     leads_to = catalogue.lesson_of(stage)
     # a model without a language head has no way from its last vectors to a token
     lit = stage in catalogue.entry(lesson).stages and (config.output_head == "language" or stage not in OUTPUT)
     if lit and lesson != catalogue.HOME:
         leads_to = None   # we are there
-    href = f"./{catalogue.url_path(leads_to)}{here}" if leads_to else None
     other = {"position": config.positions, "unembedding": "tied" if config.tied_embeddings else "untied"}.get(stage)
     name = f"{stage}_{other}" if f"stage_{stage}_{other}" in words.labels else stage
     return {"label": words.label(f"stage_{name}"), "hint": words.label(f"hint_{name}"), "lesson": leads_to,
-            "href": href, "lit": lit, "repeated": stage in catalogue.REPEATED, "colour": COLOURS.get(stage, "kept")}
+            "lit": lit, "repeated": stage in catalogue.REPEATED, "colour": COLOURS.get(stage, "kept")}

@@ -207,17 +207,17 @@ def _once_seen(page: Lesson, draw: Callable[[], None]) -> None:
 
 def _instrument(page: Lesson, drawn: Drawn, view: View, run: Run, progress: DeltaGenerator) -> None:
     """Draw a view, or say why this model has none; show in `progress` how far its long computation is."""
-    drawn.reading, drawn.shown, kind = UNFINISHED, view, run.model.config.kind
+    drawn.reading, drawn.shown, kind, name = UNFINISHED, view, run.model.config.kind, drawn.view
     with growing_results.frame() as frame:
-        if not catalogue.is_shown(page.id, drawn.view, kind):
+        if not catalogue.is_shown(page.id, name, kind):
             drawn.reading = cannot(page.frame_words.label(f"not_of_{kind}"))
-        elif catalogue.predicts(page.id, drawn.view, kind) and not run.has_head:
+        elif catalogue.predicts(page.id, name, kind) and not run.has_head:
             drawn.reading = cannot(page.frame_words.label("no_head"))
         elif prediction.draw(page, view, run):
             drawn.reading = COVERED
         else:
             class_bar.draw_told(page.id, page.frame_words, run, folded=prediction.is_wide(view))
-            experiments.draw_look(page.frame_words, page.id, drawn.view)
+            experiments.draw_look(page.frame_words, page.id, name)
             drawn.reading = view.draw(page, run)
     growing_results.follow(frame, progress, page.frame_words)
 
@@ -274,8 +274,8 @@ def _experiments(page: Lesson, drawn: Drawn) -> None:
 
 def _name(page: Lesson, drawn: Drawn) -> str:
     """The lesson's name and, if it has several views, the view's."""
-    lesson = page.frame_words.label(f"lesson_{page.id}")
-    return f"{lesson}: {page.label(catalogue.entry(page.id).label(drawn.view))}" if drawn.view else lesson
+    lesson, view = page.frame_words.label(f"lesson_{page.id}"), drawn.view
+    return f"{lesson}: {page.label(catalogue.entry(page.id).label(view))}" if view else lesson
 
 
 def cannot(said: str, question: Question | None = None) -> Reading:
@@ -304,13 +304,11 @@ def bar(page: Lesson, shown: str, pick: Callable[[str], None]) -> None:
     if st.session_state.get(widget) != shown:
         st.session_state[widget] = shown
 
-    def name(view: str) -> str:
-        return page.label(entry.label(view))
-
-    st.segmented_control(page.label(entry.picks), at_hand, format_func=name, required=True, key=widget,
+    names = {view: page.label(entry.label(view)) for view in entry.views}
+    st.segmented_control(page.label(entry.picks), at_hand, format_func=names.__getitem__, required=True, key=widget,
                          on_change=lambda: pick(st.session_state[widget]), label_visibility="collapsed", wrap=True)
     if rest:
-        st.menu_button(page.frame_words.label("more_views"), rest, format_func=name, key=MORE,
+        st.menu_button(page.frame_words.label("more_views"), rest, format_func=names.__getitem__, key=MORE,
                        on_click=lambda: pick(st.session_state[MORE]))
 
 

@@ -12,6 +12,8 @@ import streamlit as st
 from core.app.parts.guard import fragment
 from core.app.state import model_choice, reader
 from core.base import catalogue, prose
+from core.base.catalogue import Entry
+from core.base.prose import TextFile
 from core.components.navigation import page_links
 
 
@@ -21,7 +23,7 @@ def pages() -> list:
     Streamlit looks each page up in the file system when it is made, and every look lets other readers' runs go first:
     so they are made once, and each run has copies, since Streamlit marks the open page.
     """
-    return [copy.copy(page) for page in _pages(tuple(_names().items()))]
+    return [copy.copy(page) for page in _pages(_names())]
 
 
 @functools.lru_cache(maxsize=2)
@@ -43,31 +45,32 @@ def draw(*, is_hidden: bool) -> None:
 
 
 def _row() -> None:
-    words, names = prose.load("app"), _names()
-    lessons = {"name": words.label("page_lessons"), "groups": _groups(names),
-               "here": model_choice.page() in {entry.id for entry in catalogue.existing()}}
-    links = [*(_link(page, names) for page in (catalogue.TOUR, catalogue.COURSE, catalogue.MAP)), lessons,
-             _link(catalogue.MODELS, names)]
-    followed = page_links(words.label("navigation_name"), links, key="navigation_links")
-    if followed in names.keys() - {model_choice.page()}:
+    names, here = _names(), model_choice.page()
+    words = prose.load("app")
+    followed = page_links(words.label("navigation_name"), _links(words, catalogue.existing(), names, here),
+                          key="navigation_links")
+    if followed in dict(names).keys() - {here}:
         reader.open_lesson(followed, {})
 
 
-def _names() -> dict[str, str]:
-    """The name of each page by its id."""
-    words = prose.load("app")
-    return ({page: words.label(f"page_{page}") for page in (catalogue.TOUR, catalogue.COURSE, catalogue.MAP)}
-            | {entry.id: words.label(f"lesson_{entry.id}") for entry in catalogue.existing()}
-            | {catalogue.MODELS: prose.load("library").label("page")})
+def _names() -> tuple[tuple[str, str], ...]:
+    """The id and the name of each page."""
+    return _named(prose.load("app"), prose.load("library"), catalogue.existing())
 
 
-def _groups(names: dict[str, str]) -> list[dict]:
-    """The lessons under the names of their sections."""
-    words = prose.load("app")
-    return [{"name": words.label(f"section_{section}"), "links": [_link(entry.id, names) for entry in entries]}
-            for section, entries in itertools.groupby(catalogue.existing(), lambda entry: entry.section)]
+@functools.lru_cache(maxsize=2)
+def _named(words: TextFile, library: TextFile, lessons: tuple[Entry, ...]) -> tuple[tuple[str, str], ...]:
+    named = {page: words.label(f"page_{page}") for page in (catalogue.TOUR, catalogue.COURSE, catalogue.MAP)}
+    named |= {entry.id: words.label(f"lesson_{entry.id}") for entry in lessons}
+    return (*named.items(), (catalogue.MODELS, library.label("page")))
 
 
-def _link(page: str, names: dict[str, str]) -> dict:
-    return {"id": page, "name": names[page], "href": f"./{catalogue.url_path(page)}",
-            "here": page == model_choice.page()}
+@functools.lru_cache(maxsize=64)
+def _links(words: TextFile, lessons: tuple[Entry, ...], names: tuple[tuple[str, str], ...], here: str) -> list[dict]:
+    """The row as the page `here` has it, the lessons under the names of their sections."""
+    link = {page: {"id": page, "name": name, "href": f"./{catalogue.url_path(page)}", "here": page == here}
+            for page, name in names}
+    groups = [{"name": words.label(f"section_{section}"), "links": [link[entry.id] for entry in entries]}
+              for section, entries in itertools.groupby(lessons, lambda entry: entry.section)]
+    menu = {"name": words.label("page_lessons"), "groups": groups, "here": here in {entry.id for entry in lessons}}
+    return [link[catalogue.TOUR], link[catalogue.COURSE], link[catalogue.MAP], menu, link[catalogue.MODELS]]

@@ -65,7 +65,7 @@ def read(prefix: str, settings: Mapping[str, Setting]) -> dict:
         if value is None and key not in st.session_state:
             notices.notice("notice_url", name=key, value="…")
         values[name] = setting.default if value is None else value
-    keep(prefix, settings, values)
+    _keep(said, prefix, settings, values)
     return values
 
 
@@ -79,7 +79,11 @@ def keep(prefix: str, settings: Mapping[str, Setting], values: Mapping) -> None:
     """Keep the values of these `settings` in the session and, unless they are the default, in the URL; there later, if
     it waits.
     """
-    said, wrong = address.settings(), False
+    _keep(address.settings(), prefix, settings, values)
+
+
+def _keep(said: dict, prefix: str, settings: Mapping[str, Setting], values: Mapping) -> None:
+    wrong = False
     for name, setting in settings.items():
         value = setting.accept(values.get(name, setting.default))
         if value is None:

@@ -1,6 +1,7 @@
 """A Run: the reader's prompt as the chosen model reads it, with its Trace."""
 from __future__ import annotations
 
+import functools
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
@@ -142,8 +143,12 @@ def room(config: ModelConfig) -> int:
     """The number of tokens that a lesson reads at once: at most the model's context, at most the number allowed, and
     fewer if the trace would fill more than half of the cache of traces.
     """
-    most = min(deployment.current().prompt_tokens, config.n_context)
-    while most > LEAST_TOKENS and trace_bytes(config, most) > cache.TRACE_BYTES // 2:
+    return _room(config, min(deployment.current().prompt_tokens, config.n_context), cache.TRACE_BYTES // 2)
+
+
+@functools.lru_cache(maxsize=64)
+def _room(config: ModelConfig, most: int, most_bytes: int) -> int:
+    while most > LEAST_TOKENS and trace_bytes(config, most) > most_bytes:
         most = max(LEAST_TOKENS, most * 3 // 4)
     return most
 
@@ -159,8 +164,7 @@ def read(loaded: cache.LoadedModel, text: str) -> Run:
     prompt = tokenizer.prompt(prompts.clean_prompt(text), room(config),
                               blanks=config.kind == "encoder" and tokenizer.mask_token is not None)
     token_ids = prompt.token_ids or (0,)
-    tokens = [loaded.tokenizer.visible(token_id) for token_id in token_ids]
-    return Run(loaded, text, token_ids, tokens, prompt.n_cut)
+    return Run(loaded, text, token_ids, tokenizer.all_visible(token_ids), prompt.n_cut)
 
 
 def asked_model(name: str, device: str) -> cache.LoadedModel:
@@ -187,7 +191,7 @@ def of_tokens(name: str, device: str, token_ids: Sequence[int]) -> Run:
         raise ValueError("these are no tokens of the model, or too many")
     if loaded.model.n_parameters * len(ids) > MOST_LIVE:
         raise ValueError("the pass would take seconds")
-    return Run(loaded, loaded.tokenizer.decode(list(ids)), ids, [loaded.tokenizer.visible(i) for i in ids], 0)
+    return Run(loaded, loaded.tokenizer.decode(list(ids)), ids, loaded.tokenizer.all_visible(ids), 0)
 
 
 def current() -> Run:
@@ -206,7 +210,7 @@ def decoded(run: Run) -> Run:
     # the bundled model has learned from sources without a first token of their own
     source = run.token_ids if names.is_library_name(run.model_name) else run.own_ids or run.token_ids
     ids = (run.model.config.first_token, *written(run.loaded, source)[:-1])
-    return replace(run, token_ids=ids, tokens=[run.tokenizer.visible(i) for i in ids], source_ids=source)
+    return replace(run, token_ids=ids, tokens=run.tokenizer.all_visible(ids), source_ids=source)
 
 
 def written(loaded: cache.LoadedModel, source_ids: tuple[int, ...]) -> tuple[int, ...]:
