@@ -7,7 +7,7 @@ from core.app.compute import cache
 from core.app.lesson import Lesson
 from core.app.state import reader
 from core.app.state.run import room
-from core.components.attention_view import attention_view
+from core.components.attention_view import Head, attention_view
 from core.components.lib.token_view import token_view
 from core.figures.numbers import probability
 from core.training import blanks
@@ -67,9 +67,9 @@ def attention(page: Lesson, filled: Filled, picked: int | None) -> tuple[int, in
     text = page.labels("attention") | {"title": page.label(
         "blank_sides", head=f"{block}.{head}", token=tokens[query], left=probability(left), own=probability(own),
         right=probability(right))}
-    attention_view(pattern, traced.allowed.numpy(), tokens, key=f"{PREFIX}blank_pattern", text=text,
-                   label=f"{block}.{head}", picked=(query, int(pattern[query].argmax())), height=PICTURE,
-                   scale=reader.scale(), theme=reader.theme(), on_pick=lambda query, key: keep(blank_picked=query))
+    shown = Head(pattern, traced.allowed.numpy(), tokens, text, f"{block}.{head}",
+                 (query, int(pattern[query].argmax())), height=PICTURE, scale=reader.scale(), theme=reader.theme())
+    attention_view(shown, key=f"{PREFIX}blank_pattern", on_pick=lambda query, key: keep(blank_picked=query))
     return block, head
 
 

@@ -20,7 +20,7 @@ from core.app.parts.charts import screen_taken
 from core.app.state import Run, reader
 from core.app.state.run import select, selection
 from core.base.markdown import code, escaped, unmarked
-from core.components.residual_grid import residual_grid
+from core.components.residual_grid import Grid, residual_grid
 from core.cost import counting
 from core.figures.numbers import grouped, latex_number, latex_operand, percent, readable
 from core.model.config import ModelConfig
@@ -168,14 +168,13 @@ def _title(page: Lesson, run: Run, found: Routing, position: int) -> str:
 
 def _grid(page: Lesson, run: Run, found: Routing, position: int, title: str) -> None:
     """The router's probabilities, tokens × experts, with a tick for each expert that reads the token."""
-    residual_grid(found.probs, row_labels=run.tokens, column_labels=[str(expert) for expert in range(found.n)],
-                  legend=page.label("experts_legend"), reading=page.label("experts_reading"), twin=unmarked(title),
-                  theme=reader.theme(), key=f"{PREFIX}experts_grid", marks=found.chosen,
-                  picked=(position, found.experts_of(position)[0]), limits=(0.0, float(found.probs.max())),
-                  least_column=11, least_row=18, numbered=True, row_band=True, column_band=False, height=220,
-                  most_height=620, fit=screen_taken(10 if reader.present() else 120), rows_scroll=True,
-                  present=reader.present(),
-                  on_pick=lambda row, column: select(run, position=row))
+    grid = Grid(found.probs, run.tokens, [str(expert) for expert in range(found.n)], page.label("experts_legend"),
+                page.label("experts_reading"), unmarked(title), reader.theme(),
+                (position, found.experts_of(position)[0]), (0.0, float(found.probs.max())), marks=found.chosen,
+                least_column=11, least_row=18, numbered=True, row_band=True, column_band=False, height=220,
+                most_height=620, fit=screen_taken(10 if reader.present() else 120), rows_scroll=True,
+                present=reader.present())
+    residual_grid(grid, key=f"{PREFIX}experts_grid", on_pick=lambda row, column: select(run, position=row))
 
 
 def _bars(page: Lesson, run: Run, found: Routing) -> None:

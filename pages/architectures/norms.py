@@ -19,7 +19,7 @@ from core.app.parts.charts import screen_taken
 from core.app.state import Run, reader
 from core.base.markdown import code, unmarked
 from core.components.lib.token_view import token_view
-from core.components.residual_grid import residual_grid
+from core.components.residual_grid import Grid, residual_grid
 from core.figures.numbers import bracketed, latex_number, latex_operand, percent, readable, superscript
 from core.model import normalisation
 from pages.architectures.shared import PREFIX, SETTINGS, SHARED_CSS, attached, histogram, keep, read
@@ -150,12 +150,11 @@ def _matrix(page: Lesson, run: Run, batch: Batch, feature: int, title: str) -> N
     if not reader.present():
         st.markdown(page.label("norms_matrix", n=n, d=d))
     largest = max(float(batch.matrix.abs().max()), 1e-6)
-    residual_grid(to_numpy(batch.matrix), row_labels=run.tokens, column_labels=[str(i) for i in range(d)],
-                  legend=page.label("norms_legend"), reading=page.label("norms_reading"), twin=unmarked(title),
-                  theme=reader.theme(), key=f"{PREFIX}norms_matrix", signed=True, picked=(batch.position, feature),
-                  limits=(-largest, largest), least_column=1, least_row=1, numbered=True,
-                  row_band=True, column_band=True, height=180, fit=screen_taken(150),
-                  present=reader.present(), on_pick=_pick)
+    grid = Grid(to_numpy(batch.matrix), run.tokens, [str(i) for i in range(d)], page.label("norms_legend"),
+                page.label("norms_reading"), unmarked(title), reader.theme(), (batch.position, feature),
+                (-largest, largest), signed=True, least_column=1, least_row=1, numbered=True, row_band=True,
+                height=180, fit=screen_taken(150), present=reader.present())
+    residual_grid(grid, key=f"{PREFIX}norms_matrix", on_pick=_pick)
 
 
 def _pick(row: int, column: int) -> None:

@@ -10,7 +10,7 @@ from core.app.lesson import Lesson, Question, Reading
 from core.app.state import Run, reader
 from core.app.state.run import selection
 from core.base.markdown import code
-from core.components.attention_view import attention_view
+from core.components.attention_view import Head, attention_view
 from core.figures.heads import head_name
 from core.figures.numbers import bracketed, latex_number, latex_operand, percent, plain_number, readable
 from pages.attention.roles_work import Heads, compared
@@ -62,9 +62,9 @@ def _matrix(page: Lesson, run: Run, side: str, heads: Heads, i: int) -> None:
     title = page.label(f"roles_{side}", at=run.tokens[i], **_says(run, heads.logits[i]))
     words = {"title": title, "scale": page.label("pattern_scale")}
     words |= {key: page.label(f"pattern_{key}") for key in ("masked", "key_axis", "query_axis", "keys_help")}
-    attention_view(values.numpy(), allowed, run.tokens, key=f"{PREFIX}roles_{side}", text=words, label="",
-                   signed=signed, picked=(i, int(heads.pattern[i].argmax())), height=(300, 500),
-                   scale=reader.scale(), theme=reader.theme(), on_pick=lambda row, _key: reader.select(position=row))
+    head = Head(values.numpy(), allowed, run.tokens, words, "", (i, int(heads.pattern[i].argmax())), signed=signed,
+                height=(300, 500), scale=reader.scale(), theme=reader.theme())
+    attention_view(head, key=f"{PREFIX}roles_{side}", on_pick=lambda row, _key: reader.select(position=row))
 
 
 def _says(run: Run, logits: Tensor) -> dict[str, str]:

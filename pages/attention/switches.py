@@ -20,7 +20,7 @@ from core.app.state import Run, reader
 from core.app.state.run import read as read_text
 from core.app.state.run import selection
 from core.base.markdown import code, escaped
-from core.components.attention_view import attention_view
+from core.components.attention_view import Head, attention_view
 from core.figures import heads as figures
 from core.figures.heads import head_name, product_latex
 from core.figures.numbers import latex_number, latex_operand, percent, probability, readable
@@ -196,9 +196,10 @@ def _pattern(page: Lesson, block: BlockTrace, head: int, tokens: list[str], whic
     words = ({"title": title, "scale": page.label("pattern_scale")}
              | {key: page.label(f"pattern_{key}") for key in ("masked", "key_axis", "query_axis", "keys_help")})
     values = block.pattern[head].detach().float().cpu().numpy()
-    attention_view(values, block.allowed.cpu().numpy(), tokens, key=f"{PREFIX}pattern_{which}", text=words, label=which,
-                   picked=(query, int(values[query].argmax())), height=(183 if reader.present() else 230, 340),
-                   foot=20 if reader.present() else 0, scale=reader.scale(), theme=reader.theme(),
+    head = Head(values, block.allowed.cpu().numpy(), tokens, words, which, (query, int(values[query].argmax())),
+                height=(183 if reader.present() else 230, 340), foot=20 if reader.present() else 0,
+                scale=reader.scale(), theme=reader.theme())
+    attention_view(head, key=f"{PREFIX}pattern_{which}",
                    on_pick=lambda row, _key: reader.select(position=row) if which != "trained" else None)
 
 

@@ -18,7 +18,7 @@ from core.app.state import Run, reader
 from core.app.state.fragments import rerun
 from core.app.state.run import telling
 from core.base.markdown import code
-from core.components.attention_view import attention_view
+from core.components.attention_view import Head, attention_view
 from core.figures import heads as figures
 from core.figures.numbers import percent, readable
 from pages.heads.route import ROLLOUT, rollout_question
@@ -66,9 +66,11 @@ def one_head(page: Lesson, run: Run, pair: Pair) -> None:
     title = title_of(page, patterns.measures, pair)
     if signed:
         title = page.label("title_scores" if run.model.config.scale_scores else "title_scores_plain", head=pair.name)
-    _view(page, numbers, patterns.allowed, run.tokens, "view", title, pair.name, shows=shows, signed=signed,
-          beside=reader.present() and not signed, picked=(pair.query, pair.key), on_pick=_pick,
-          guess=_guessed(guess_of(page, "head", run, (pair.name, pair.query)), pair.query))
+    guess = _guessed(guess_of(page, "head", run, (pair.name, pair.query)), pair.query)
+    head = Head(numbers, patterns.allowed, run.tokens, _text(page, title), pair.name, (pair.query, pair.key), guess,
+                shows, beside=reader.present() and not signed, signed=signed, height=PICTURE, scale=reader.scale(),
+                theme=reader.theme())
+    attention_view(head, key=f"{PREFIX}view", on_pick=_pick)
 
 
 def _guessed(key: int | None, query: int) -> tuple[int, int] | None:
@@ -182,10 +184,12 @@ def two_prompts(page: Lesson, run: Run, pair: Pair) -> None:
     for column, shown, name, query in zip(st.columns(2), (run, other), ("here", "there"), (pair.query, other.asked)):
         patterns = patterns_of(shown)
         with column:
-            _view(page, patterns.values[at], patterns.allowed, shown.tokens, name,
-                  title_of(page, patterns.measures, pair), pair.name, height=(190, 420),
-                  picked=(query, int(patterns.values[at][query].argmax())),
-                  guess=_guessed(guess, query) if shown is other else None)
+            head = Head(patterns.values[at], patterns.allowed, shown.tokens,
+                        _text(page, title_of(page, patterns.measures, pair)), pair.name,
+                        (query, int(patterns.values[at][query].argmax())),
+                        _guessed(guess, query) if shown is other else None, height=(190, 420), scale=reader.scale(),
+                        theme=reader.theme())
+            attention_view(head, key=f"{PREFIX}{name}")
             if not reader.present():
                 st.caption(page.label("both", **{measure: measured(values[at])
                                                  for measure, values in patterns.measures.items()}))
@@ -204,9 +208,11 @@ def rollout(page: Lesson, run: Run, pair: Pair) -> None:
     shown = reached(run, read("block"), pair.query)
     hand = routes.hand(ROLLOUT, "block", page.label("rollout_block"), (0, n_layers - 1), 1, shown.block,
                        rollout_question(run, pair.query)) if n_layers > 1 else None
-    _view(page, shown.values, patterns_of(run).allowed, run.tokens, "rollout", shown.title(page.words, run),
-          page.label("rollout_label"), beside=reader.present(), picked=shown.picked, on_pick=_pick, hand=hand,
-          on_hand=_follow, guess=_guessed(guess_of(page, "rollout", run, pair.query), pair.query))
+    head = Head(shown.values, patterns_of(run).allowed, run.tokens, _text(page, shown.title(page.words, run)),
+                page.label("rollout_label"), shown.picked,
+                _guessed(guess_of(page, "rollout", run, pair.query), pair.query), beside=reader.present(),
+                height=PICTURE, scale=reader.scale(), theme=reader.theme(), hand=hand)
+    attention_view(head, key=f"{PREFIX}rollout", on_pick=_pick, on_hand=_follow)
 
 
 def _follow(block: float) -> None:
@@ -229,12 +235,10 @@ def _set(names: str) -> None:
     keep(changed=names)
 
 
-def _view(page: Lesson, values: np.ndarray, allowed: np.ndarray, tokens: list[str], name: str, title: str, label: str,
-          *, height: tuple[int, int] = PICTURE, **how) -> None:
-    text = ({"title": title, "scale": page.label("scale"), "guess": page.frame_words.label("before_mine")}
+def _text(page: Lesson, title: str) -> dict[str, str]:
+    """What stands on the picture of a head."""
+    return ({"title": title, "scale": page.label("scale"), "guess": page.frame_words.label("before_mine")}
             | {key: page.label(key) for key in ("masked", "key_axis", "query_axis", "keys_help")})
-    attention_view(values, allowed, tokens, key=f"{PREFIX}{name}", text=text, label=label, height=height,
-                   scale=reader.scale(), theme=reader.theme(), **how)
 
 
 def _axis(page: Lesson, run: Run, name: str) -> str:

@@ -12,7 +12,7 @@ from core.app.lesson.selection_controls import picked_norm
 from core.app.parts.charts import screen_taken
 from core.app.state import Run, reader
 from core.base.markdown import code, unmarked
-from core.components.residual_grid import residual_grid
+from core.components.residual_grid import Grid, residual_grid
 from core.figures.numbers import bracketed, latex_number, latex_operand, readable
 from core.model import normalisation
 from core.model.norms import Norm
@@ -135,13 +135,12 @@ def _against_batch(page: Lesson, run: Run, matrix: Tensor, norm: Norm, position:
     for column, (name, values, limit) in zip(st.columns(3), pictures):
         with column:
             st.markdown(page.label(f"caption_{name}"))
-            residual_grid(to_numpy(values), row_labels=run.tokens,
-                          column_labels=[str(i) for i in range(matrix.shape[-1])], legend=page.label(f"legend_{name}"),
-                          reading=page.label("reading_matrix"), twin=unmarked(title), theme=reader.theme(),
-                          key=f"{PREFIX}matrix_{name}", signed=True, picked=(position, feature),
-                          limits=(-limit, limit), least_column=1, least_row=1, numbered=True, row_band=name != "tokens",
-                          column_band=name == "tokens", height=200, fit=screen_taken(130),
-                          present=reader.present(), on_pick=_pick_feature)
+            grid = Grid(to_numpy(values), run.tokens, [str(i) for i in range(matrix.shape[-1])],
+                        page.label(f"legend_{name}"), page.label("reading_matrix"), unmarked(title), reader.theme(),
+                        (position, feature), (-limit, limit), signed=True, least_column=1, least_row=1, numbered=True,
+                        row_band=name != "tokens", column_band=name == "tokens", height=200, fit=screen_taken(130),
+                        present=reader.present())
+            residual_grid(grid, key=f"{PREFIX}matrix_{name}", on_pick=_pick_feature)
     return Reading(_batch_lines(page, matrix, layer, batch, token, position, feature),
                    _batch_question(page, run, matrix, norm), [standardise],
                    {"per_token.csv": lambda: _statistics(layer, 1, "position", token=run.tokens),

@@ -18,7 +18,7 @@ from core.base.markdown import code, unmarked
 from core.components import declare
 from core.components.lib.bytes import pack
 from core.components.lib.hand import HAND_CSS, HAND_HTML
-from core.components.residual_grid import GRID_CSS, GRID_HTML, grid_data
+from core.components.residual_grid import GRID_CSS, GRID_HTML, Grid
 from core.figures import residual_stream as figures
 from core.figures.numbers import bracketed, latex_number, latex_operand, percent
 from pages.residual_stream.shared import (
@@ -107,14 +107,14 @@ def _grid(page: Lesson, run: Run, reading: LensReading, depth: int, title: str) 
     ids, visible = reading.token_ids.cpu().numpy(), run.tokenizer.visible
     right = np.array(run.token_ids if run.is_encoder else [*run.token_ids[1:], -1])
     n_layers, scale = run.model.config.n_layers, reader.scale()
-    header, arrays = grid_data(
+    header, arrays = Grid(
         to_numpy(reading.probs), texts=np.vectorize(visible, otypes=[str])(ids), marks=ids == right,
         row_labels=depth_names(page, n_layers), column_labels=run.tokens, legend=page.label("legend_lens"),
         reading=page.label("reading_lens"), twin=unmarked(title), theme=reader.theme(),
         picked=(depth, reader.selection().position), limits=(0.0, 1.0),
         least_column=round((80 if reader.present() else 66) * scale), least_row=round(16 * scale),
         rows_scroll=n_layers > SEEN_WHOLE, height=290, most_height=520, fit=screen_taken(30), present=reader.present(),
-        percent=True)
+        percent=True).message()
     header |= {"slider": (page.label("depth_slider"), page.label("depth_help")),
                "titles": (page.words.labels["title_lens"], page.words.labels["title_lens_end"])}
     _lens(key=GRID, data=pack(header, arrays), height="content",

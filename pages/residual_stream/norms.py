@@ -16,7 +16,7 @@ from core.app.state import Run, reader
 from core.base.markdown import code, unmarked
 from core.components import declare
 from core.components.lib.bytes import pack
-from core.components.residual_grid import GRID_CSS, GRID_HTML, grid_data, mount, residual_grid
+from core.components.residual_grid import GRID_CSS, GRID_HTML, Grid, mount, residual_grid
 from core.figures import residual_stream as figures
 from core.figures.numbers import bracketed, latex_number, readable
 from core.figures.positions import cosine_latex
@@ -118,16 +118,15 @@ def draw(page: Lesson, run: Run) -> Reading:
                    ".residual-grid" if name == "turn" else ".residual-norms", title)
 
 
-def _description(page: Lesson, run: Run, values: np.ndarray, view: View, position: int) -> dict:
-    """The labels, scale and picked cell of the grid."""
+def _grid(page: Lesson, run: Run, values: np.ndarray, view: View, position: int,
+          mine: tuple[int, str] | None = None) -> Grid:
     name = view.measure
     labels = (depth_names(page, run.model.config.n_layers) if view.whole
               else [page.label("block", block=block) for block in range(len(values))])
     limits = (-1.0, 1.0) if name == "turn" else (values[values > 0].min() if view.logarithmic else 0.0, values.max())
-    return dict(row_labels=labels, column_labels=run.tokens, legend=page.label(f"legend_{name}"),
-                reading=page.label(f"reading_{name}"), twin=unmarked(_title(page, run, name, values, position)),
-                theme=reader.theme(), signed=name == "turn", logarithmic=view.logarithmic,
-                picked=(view.row, position), peak=_peak(name, values), limits=limits, height=270,
+    return Grid(values, labels, run.tokens, page.label(f"legend_{name}"), page.label(f"reading_{name}"),
+                unmarked(_title(page, run, name, values, position)), reader.theme(), (view.row, position), limits,
+                signed=name == "turn", logarithmic=view.logarithmic, peak=_peak(name, values), mine=mine, height=270,
                 least_row=16 if len(values) <= SEEN_WHOLE + 1 else 9, most_height=520, fit=screen_taken(),
                 present=reader.present())
 
@@ -154,7 +153,7 @@ def _lengths(page: Lesson, run: Run, values: np.ndarray, view: View, position: i
     lines |= {} if mlp is None else {"mlp": to_numpy(mlp)}
     lengths = np.concatenate([*lines.values()])
     guess = None if mine is None else (mine, page.frame_words.label("before_mine"))
-    header, arrays = grid_data(values, mine=guess, **_description(page, run, values, view, position))
+    header, arrays = _grid(page, run, values, view, position, guess).message()
     header |= {"kinds": list(lines), "names": {kind: page.label(f"line_{kind}") for kind in lines},
                "faint": name if name in lines else "residual", "log_lengths": view.logarithmic,
                "depths": short_depth_names(page, run.model.config.n_layers), "depth_title": page.label("axis_depth"),
@@ -167,8 +166,8 @@ def _turns(page: Lesson, run: Run, values: np.ndarray, position: int, view: View
     """Draw the grid, and beside it the picked token's cosines between all depths."""
     grid, matrix = st.columns([3, 2])
     with grid:
-        residual_grid(values, key=f"{PREFIX}turns", on_pick=lambda row, column: _pick(row, column, view),
-                      **_description(page, run, values, view, position))
+        residual_grid(_grid(page, run, values, view, position), key=f"{PREFIX}turns",
+                      on_pick=lambda row, column: _pick(row, column, view))
     with matrix:
         show(figures.cosine_matrix(to_numpy(stream_and_heads.layer_cosines(run.trace)[position]),
                                    short_depth_names(page, run.model.config.n_layers), page.label("axis_depth"),

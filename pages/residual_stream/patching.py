@@ -14,7 +14,7 @@ from core.app.lesson import Lesson, Prediction, Reading, cannot, word_exchange
 from core.app.parts.charts import screen_taken
 from core.app.state import Run, prompts, reader
 from core.base.markdown import code, unmarked
-from core.components.residual_grid import residual_grid
+from core.components.residual_grid import Grid, residual_grid
 from core.figures import residual_stream as figures
 from core.figures.numbers import bracketed, latex_number, latex_operand
 from core.model.transformer import Transformer
@@ -88,13 +88,12 @@ def draw(page: Lesson, run: Run) -> Reading:
 def _grid(page: Lesson, shown: Exchanges, title: str) -> None:
     of, pair = shown.of, shown.pair
     rows, columns = of.names(page, pair)
-    residual_grid(shown.shares, key=f"{PREFIX}{of.NAME}", on_pick=lambda *cell: of.pick(pair, *cell), row_labels=rows,
-                  column_labels=columns, legend=page.label("legend_patching"),
-                  reading=page.label(f"reading_{of.NAME}"), twin=unmarked(title), theme=reader.theme(), signed=True,
-                  limits=(-1.0, 1.0), picked=shown.cell, row_band=True,
-                  least_column=round(18 * reader.scale()), height=280, most_height=520,
-                  fit=screen_taken(0 if reader.present() else 50),
-                  rows_scroll=pair.here.model.config.n_layers > SEEN_WHOLE, present=reader.present())
+    grid = Grid(shown.shares, rows, columns, page.label("legend_patching"), page.label(f"reading_{of.NAME}"),
+                unmarked(title), reader.theme(), shown.cell, (-1.0, 1.0), signed=True, row_band=True,
+                least_column=round(18 * reader.scale()), height=280, most_height=520,
+                fit=screen_taken(0 if reader.present() else 50),
+                rows_scroll=pair.here.model.config.n_layers > SEEN_WHOLE, present=reader.present())
+    residual_grid(grid, key=f"{PREFIX}{of.NAME}", on_pick=lambda *cell: of.pick(pair, *cell))
 
 
 def _answers(page: Lesson, pair: Pair, logits: np.ndarray) -> None:

@@ -15,7 +15,7 @@ from core.app.lesson import Lesson, Question, job_controls, selection_controls, 
 from core.app.parts import charts as frame_charts
 from core.app.state import reader
 from core.app.state.lesson_settings import Setting, Settings, view_setting
-from core.components.residual_grid import residual_grid
+from core.components.residual_grid import Grid, residual_grid
 from core.figures import residual_stream
 from core.figures.lines import Axis
 from core.figures.numbers import latex_number, latex_operand
@@ -210,11 +210,10 @@ def show_guesses(page: Lesson, chart: str, tokenizer: Tokenizer, probs: torch.Te
 def show_pattern(page: Lesson, name: str, pattern: torch.Tensor, tokens: Sequence[str], twin: str, less: int) -> None:
     """Draw a head's attention pattern (N, N); masked cells stay empty."""
     seen = np.where(np.tri(len(tokens), dtype=bool), to_numpy(pattern), np.nan)
-    residual_grid(seen, row_labels=tokens, column_labels=tokens, legend=page.label("legend_pattern"),
-                  reading=page.label("reading_pattern"), twin=twin, theme=reader.theme(), picked=None,
-                  limits=(0.0, 1.0), least_row=4, height=chart_height(less), most_height=chart_height(less),
-                  column_band=False, present=reader.present(), key=f"{PREFIX}{name}",
-                  on_pick=lambda row, column: None)
+    grid = Grid(seen, tokens, tokens, page.label("legend_pattern"), page.label("reading_pattern"), twin,
+                reader.theme(), None, (0.0, 1.0), least_row=4, height=chart_height(less),
+                most_height=chart_height(less), column_band=False, present=reader.present())
+    residual_grid(grid, key=f"{PREFIX}{name}", on_pick=lambda row, column: None)
 
 
 # ---- numbers and questions -------------------------------------------------------------------------------------------

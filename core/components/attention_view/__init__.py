@@ -3,6 +3,7 @@
 A click picks a query and a key.
 """
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -36,27 +37,44 @@ def payload(values: np.ndarray, allowed: np.ndarray, title: str, picked: tuple[i
                 {"first": first, "last": last, "values": rows})
 
 
-def attention_view(values: np.ndarray, allowed: np.ndarray, tokens: Sequence[str], *, key: str, text: dict[str, str],
-                   label: str, shows: str = "matrix", beside: bool = False, signed: bool = False,
-                   picked: tuple[int, int] | None = None,
-                   guess: tuple[int, int] | None = None,
-                   height: tuple[int, int] = (380, 620), foot: int = 0, scale: float = 1.0, theme: str = "light",
-                   hand: dict | None = None, on_hand: Callable[[float], None] = lambda value: None,
-                   on_pick: Callable[[int, int], None] = lambda query, key: None) -> None:
-    """Draw `values` (N, N), rows = queries, columns = keys; `on_pick(query, key)` is called on a click or Enter.
+@dataclass(frozen=True)
+class Head:
+    """One head's `values` (N, N), rows = queries, columns = keys, and how they are drawn.
 
+    allowed: (N, N) bool. tokens: N visible forms. text: the strings "title", "scale", "masked", "key_axis",
+    "query_axis", "keys_help". label: the text before a reading, such as "3.5". picked: the (query, key) that is marked.
+    guess: the reader's (query, key), dashed, and named with the string "guess" of `text`.
     shows: "matrix" or "lines"; beside: both side by side, if the picture is wide enough. signed: scores, drawn on the
     diverging scale about zero; otherwise weights in [0, 1] on the wall's own scale.
-    picked: the (query, key) that is marked. guess: the reader's (query, key), dashed, and named with the string "guess"
-    of `text`. label: the text before a reading, such as "3.5". scale: of the type.
-    text: the strings "title", "scale", "masked", "key_axis", "query_axis", "keys_help". height: the least and the
-    greatest height of the picture in pixels; foot: the pixels that it leaves free below it.
-    hand: a slider over the picture, from `routes.hand`, which is answered by `payload` while it moves;
-    `on_hand(value)` is called when the hand has let go and the picture stands.
+    height: the least and the greatest height of the picture in pixels; foot: the pixels that it leaves free below it.
+    scale: of the type. hand: a slider over the picture, from `routes.hand`, which is answered by `payload` while it
+    moves.
     """
-    header = {"tokens": list(tokens), "text": text, "label": label, "shows": shows, "beside": beside,
-              "signed": signed, "hand": hand, "guess": guess,
-              "height": height[0], "most": height[1], "foot": foot, "type": round(TYPE_SIZE * scale), "theme": theme}
 
-    _component(key=key, data=payload(values, allowed, text["title"], picked, header),
+    values: np.ndarray
+    allowed: np.ndarray
+    tokens: Sequence[str]
+    text: Mapping[str, str]
+    label: str
+    picked: tuple[int, int] | None = None
+    guess: tuple[int, int] | None = None
+    shows: str = "matrix"
+    beside: bool = False
+    signed: bool = False
+    height: tuple[int, int] = (380, 620)
+    foot: int = 0
+    scale: float = 1.0
+    theme: str = "light"
+    hand: dict | None = None
+
+
+def attention_view(head: Head, *, key: str, on_pick: Callable[[int, int], None] = lambda query, key: None,
+                   on_hand: Callable[[float], None] = lambda value: None) -> None:
+    """Draw a head. `on_pick(query, key)` is called on a click or Enter, `on_hand(value)` when the hand has let go and
+    the picture stands.
+    """
+    same = ("tokens", "text", "label", "shows", "beside", "signed", "hand", "guess", "foot", "theme")
+    header = {name: getattr(head, name) for name in same} | {
+        "height": head.height[0], "most": head.height[1], "type": round(TYPE_SIZE * head.scale)}
+    _component(key=key, data=payload(head.values, head.allowed, head.text["title"], head.picked, header),
                events={"picked": lambda pair: on_pick(*pair), "moved": on_hand})

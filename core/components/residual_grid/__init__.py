@@ -3,6 +3,7 @@
 See residual_grid.js.
 """
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -19,28 +20,9 @@ _component = declare("residual_grid", _HERE / "residual_grid.js", styles=(GRID_C
                      html=f'<div class="component residual-grid">{GRID_HTML}</div>')
 
 
-def residual_grid(values: np.ndarray, *, key: str, on_pick: Callable[[int, int], None], **description) -> None:
-    """Draw `values` (rows, columns), with the arguments of `grid_data` as description, and call on_pick(row, column)
-    when the reader picks a cell.
-    """
-    header, arrays = grid_data(values, **description)
-    mount(_component, pack(header, arrays), key, on_pick)
-
-
-def mount(component: Callable, data: bytes, key: str, on_pick: Callable[[int, int], None]) -> None:
-    """Put a component that picks cells on the page."""
-    component(data=data, key=key, height="content",
-              events={"picked": lambda cell: on_pick(cell["row"], cell["column"])})
-
-
-def grid_data(values: np.ndarray, *, row_labels: Sequence[str], column_labels: Sequence[str], legend: str, reading: str,
-              twin: str, theme: str, picked: tuple[int, int] | None, limits: tuple[float, float], signed: bool = False,
-              logarithmic: bool = False, texts: np.ndarray | None = None, marks: np.ndarray | None = None,
-              peak: tuple[int, int] | None = None, mine: tuple[int, str] | None = None,
-              least_column: int = 4, least_row: int = 16, height: int = 300, most_height: int = 460, fit: int = 0,
-              column_band: bool = True, row_band: bool = False, numbered: bool = False, rows_scroll: bool = False,
-              present: bool = False, percent: bool = False) -> tuple[dict, dict[str, np.ndarray]]:
-    """Header and arrays of a grid of `values` (rows, columns); NaN is an empty, hatched cell.
+@dataclass(frozen=True)
+class Grid:
+    """A grid of `values` (rows, columns); NaN is an empty, hatched cell.
 
     texts: (rows, columns) of str, written in the cells above the number; marks: bool, a tick in the cell; peak: a cell
     with a dashed ring; mine: the column that the reader guessed, and its name.
@@ -54,23 +36,63 @@ def grid_data(values: np.ndarray, *, row_labels: Sequence[str], column_labels: S
 
     Raises ValueError if labels and values do not fit.
     """
-    values = np.ascontiguousarray(values, dtype=np.float32)
-    if values.shape != (len(row_labels), len(column_labels)):
-        raise ValueError(f"{values.shape} values, but {len(row_labels)} row labels and {len(column_labels)} "
-                         f"column labels.")
-    vocabulary, indices = ([], None) if texts is None else np.unique(texts, return_inverse=True)
-    header = {
-        "rows": values.shape[0], "columns": values.shape[1], "row_labels": list(row_labels),
-        "column_labels": list(column_labels), "low": float(limits[0]), "high": float(limits[1]),
-        "scale": "div" if signed else "seq", "legend": legend, "reading": reading, "twin": twin, "theme": theme,
-        "type": 1.6 if present else 1.0, "picked": picked, "peak": peak, "mine": mine,
-        "least_column": least_column, "least_row": least_row, "height": height, "most_height": most_height, "fit": fit,
-        "logarithmic": logarithmic, "column_band": column_band, "row_band": row_band, "numbered": numbered,
-        "rows_scroll": rows_scroll, "percent": percent, "vocabulary": [str(text) for text in vocabulary],
-    }
-    arrays = {"values": values}
-    if indices is not None:
-        arrays["texts"] = indices.astype(np.int32)
-    if marks is not None:
-        arrays["marks"] = np.asarray(marks, dtype=np.int32)
-    return header, arrays
+
+    values: np.ndarray
+    row_labels: Sequence[str]
+    column_labels: Sequence[str]
+    legend: str
+    reading: str
+    twin: str
+    theme: str
+    picked: tuple[int, int] | None
+    limits: tuple[float, float]
+    signed: bool = False
+    logarithmic: bool = False
+    texts: np.ndarray | None = None
+    marks: np.ndarray | None = None
+    peak: tuple[int, ...] | None = None
+    mine: tuple[int, str] | None = None
+    least_column: int = 4
+    least_row: int = 16
+    height: int = 300
+    most_height: int = 460
+    fit: int = 0
+    column_band: bool = True
+    row_band: bool = False
+    numbered: bool = False
+    rows_scroll: bool = False
+    present: bool = False
+    percent: bool = False
+
+    def __post_init__(self) -> None:
+        if self.values.shape != (len(self.row_labels), len(self.column_labels)):
+            raise ValueError(f"{self.values.shape} values, but {len(self.row_labels)} row labels and "
+                             f"{len(self.column_labels)} column labels.")
+
+    def message(self) -> tuple[dict, dict[str, np.ndarray]]:
+        """Header and arrays."""
+        vocabulary, indices = ([], None) if self.texts is None else np.unique(self.texts, return_inverse=True)
+        header = {name: value for name, value in vars(self).items() if name not in TRANSLATED} | {
+            "rows": len(self.row_labels), "columns": len(self.column_labels), "low": float(self.limits[0]),
+            "high": float(self.limits[1]), "scale": "div" if self.signed else "seq",
+            "type": 1.6 if self.present else 1.0, "vocabulary": [str(text) for text in vocabulary]}
+        arrays = {"values": np.ascontiguousarray(self.values, dtype=np.float32)}
+        if indices is not None:
+            arrays["texts"] = indices.astype(np.int32)
+        if self.marks is not None:
+            arrays["marks"] = np.asarray(self.marks, dtype=np.int32)
+        return header, arrays
+
+
+TRANSLATED = ("values", "limits", "signed", "texts", "marks", "present")      # fields that go under other names
+
+
+def residual_grid(grid: Grid, *, key: str, on_pick: Callable[[int, int], None]) -> None:
+    """Draw a grid, and call on_pick(row, column) when the reader picks a cell."""
+    mount(_component, pack(*grid.message()), key, on_pick)
+
+
+def mount(component: Callable, data: bytes, key: str, on_pick: Callable[[int, int], None]) -> None:
+    """Put a component that picks cells on the page."""
+    component(data=data, key=key, height="content",
+              events={"picked": lambda cell: on_pick(cell["row"], cell["column"])})
