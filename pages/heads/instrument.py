@@ -120,15 +120,16 @@ def shown() -> str:
 def _wall(page: Lesson, run: Run) -> None:
     """Every head; while heads are being changed, as they are after the change, and a click changes one more."""
     change = change_now() if read("panel") == "change" else None
-    pair = picked_pair(run)
+    pair, changed = picked_pair(run), change.heads(run) if change else ()
     shown = patterns_of(run, change.intervention(run) if change else NOTHING)
-    legend = names.legend(page, run) if reader.present() and not change else ""
-    text = {"title": legend or title(page.words, change, shown)}
-    text |= {name: page.label(name) for name in ("scale", "masked", "waiting")}
-    text |= {name: page.label(f"map_{name}") for name in ("measure", "nothing", "map")}
-    wall = Wall(heads_of(page.words, run, change, shown), run.tokens, text, (pair.layer, pair.head), pair.query,
-                summary(page.words, change, shown, read("map")), HEIGHT, reader.theme(), _hand(page, run, change),
-                opens=not change and not reader.present())
+    words, present = page.words, reader.present()
+    legend = names.legend(words, shown.measures) if present and not change else ""
+    text = {"title": legend or title(words, change, shown)}
+    text |= {name: words.label(name) for name in ("scale", "masked", "waiting")}
+    text |= {name: words.label(f"map_{name}") for name in ("measure", "nothing", "map")}
+    wall = Wall(heads_of(words, change, changed, shown), run.tokens, text, (pair.layer, pair.head), pair.query,
+                summary(words, change, shown, read("map")), HEIGHT, reader.theme(), _hand(page, run, change),
+                opens=not change and not present)
     heads_wall(wall, key=f"{PREFIX}wall", on_pick=functools.partial(_toggle, run) if change else _open,
                on_hand=_scale, on_measure=_measure)
 

@@ -6,6 +6,7 @@ import streamlit as st
 
 from core.app.lesson import Lesson
 from core.app.state import Run
+from core.base.prose import TextFile
 from core.figures.heads import ROLES, head_name, roles
 from core.figures.numbers import probability
 from pages.heads.shared import PREFIX, Pair, open_head, patterns_of
@@ -13,21 +14,21 @@ from pages.heads.shared import PREFIX, Pair, open_head, patterns_of
 
 def draw(page: Lesson, run: Run, pair: Pair) -> None:
     """A row for each name: what it says, how many heads have it, and a button that opens the clearest one."""
-    measures = patterns_of(run).measures
+    measures, words = patterns_of(run).measures, page.words
     named = roles(measures)
-    st.markdown(f"**{title(page, measures)}**")
+    st.markdown(f"**{title(words, measures)}**")
     for role, held in _held(named):
         layer, head = max(map(tuple, held.tolist()), key=lambda at: measures[role][at])
-        _row(page, role, len(held), (layer, head), float(measures[role][layer, head]))
+        _row(words, role, len(held), (layer, head), float(measures[role][layer, head]))
     n_rest = int((named == "").sum())
-    st.caption(page.label("names_unnamed" if n_rest == named.size else "names_rest", n=n_rest))
+    st.caption(words.label("names_unnamed" if n_rest == named.size else "names_rest", n=n_rest))
     if n_rest < named.size:
-        st.markdown(_by_block(page, named))
+        st.markdown(_by_block(words, named))
 
 
-def legend(page: Lesson, run: Run) -> str:
+def legend(words: TextFile, measures: Mapping[str, np.ndarray]) -> str:
     """The names on the wall, in one line: a projector has room for no more beside the wall. "" for none."""
-    rows = [_words(page, role, len(held)) for role, held in _held(roles(patterns_of(run).measures))]
+    rows = [_meaning(words, role, len(held)) for role, held in _held(roles(measures))]
     return " · ".join(rows).replace("**", "")
 
 
@@ -38,29 +39,29 @@ def _held(named: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
             yield role, held
 
 
-def _words(page: Lesson, role: str, n: int) -> str:
-    return page.label(f"names_{role}", name=page.label(f"role_{role}"), n=n)
+def _meaning(words: TextFile, role: str, n: int) -> str:
+    return words.label(f"names_{role}", name=words.label(f"role_{role}"), n=n)
 
 
-def title(page: Lesson, measures: Mapping[str, np.ndarray]) -> str:
+def title(words: TextFile, measures: Mapping[str, np.ndarray]) -> str:
     """How many heads have a name, in one sentence."""
     named = roles(measures)
-    return page.label("names_title", n=int((named != "").sum()), all=named.size)
+    return words.label("names_title", n=int((named != "").sum()), all=named.size)
 
 
-def _row(page: Lesson, role: str, n: int, at: tuple[int, int], share: float) -> None:
+def _row(words: TextFile, role: str, n: int, at: tuple[int, int], share: float) -> None:
     name = head_name(*at)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(_words(page, role, n), width="stretch")
-        st.button(page.label("names_open", head=name), key=f"{PREFIX}open_{role}", on_click=open_head, args=at,
-                  help=page.label("names_share", head=name, share=probability(share)))
+        st.markdown(_meaning(words, role, n), width="stretch")
+        st.button(words.label("names_open", head=name), key=f"{PREFIX}open_{role}", on_click=open_head, args=at,
+                  help=words.label("names_share", head=name, share=probability(share)))
 
 
-def _by_block(page: Lesson, named: np.ndarray) -> str:
+def _by_block(words: TextFile, named: np.ndarray) -> str:
     """A Markdown table: how many heads of each block have each name that any head has."""
     found = [role for role in (*ROLES, "") if (named == role).any()]
-    words = [page.label(f"role_{role}") if role else page.label("names_none") for role in found]
-    lines = [[page.label("names_block"), *words], ["---", *["--:"] * len(found)]]
+    heads = [words.label(f"role_{role}") if role else words.label("names_none") for role in found]
+    lines = [[words.label("names_block"), *heads], ["---", *["--:"] * len(found)]]
     lines += [[str(block), *(str(int((heads == role).sum()) or "") for role in found)]
               for block, heads in enumerate(named)]
-    return f"{page.label('names_blocks')}\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return f"{words.label('names_blocks')}\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -236,7 +236,7 @@ def _set(names: str) -> None:
 
 
 def _text(page: Lesson, title: str) -> dict[str, str]:
-    """What stands on the picture of a head."""
+    """The texts on the picture of a head."""
     return ({"title": title, "scale": page.label("scale"), "guess": page.frame_words.label("before_mine")}
             | {key: page.label(key) for key in ("masked", "key_axis", "query_axis", "keys_help")})
 

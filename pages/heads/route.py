@@ -25,7 +25,7 @@ def answer(question: dict) -> bytes:
     heads = [int(head) for head in question["exact_heads"]]
     if not all(0 <= head < shown.values.shape[0] * shown.values.shape[1] for head in heads):
         raise ValueError("there is no such head")
-    return wall_answer(heads_of(words, asked, change, shown), heads)
+    return wall_answer(heads_of(words, change, change.heads(asked), shown), heads)
 
 
 def rollout_question(present: run.Run, query: int) -> dict:

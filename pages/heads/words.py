@@ -1,7 +1,8 @@
 """The writing on the wall's tiles: the role of each head, its measures, and a mark where the reader changed it."""
+from collections.abc import Collection
+
 import numpy as np
 
-from core.app.state import Run
 from core.base.prose import TextFile
 from core.components.heads_wall import HeadMap, Heads
 from core.figures import heads as figures
@@ -46,13 +47,13 @@ def counts(shown: Patterns) -> dict[str, int]:
     return {role: int((roles == role).sum()) for role in figures.ROLES}
 
 
-def heads_of(words: TextFile, run: Run, change: Change | None, shown: Patterns) -> Heads:
+def heads_of(words: TextFile, change: Change | None, changed: Collection[tuple[int, int]], shown: Patterns) -> Heads:
     """The heads with their roles, their measures and, after a change, marks on the changed ones."""
-    config = run.model.config
     found = figures.roles(shown.measures).ravel().tolist()
     named = {role: words.label(f"role_{role}") if role else "" for role in {*found}}
-    changed = sorted(layer * config.n_heads + head for layer, head in change.heads(run)) if change else []
+    n_heads = shown.values.shape[1]
+    marked = [layer * n_heads + head for layer, head in changed]
     badge = words.label(f"badge_{change.action}", factor=change.factor) if change else ""
     return Heads(shown.values, shown.allowed, shown.measures, words.label("note"),
-                 [named[role] for role in found], [badge if i in changed else "" for i in range(len(found))],
-                 changed if change and change.action == "zero" else [])
+                 [named[role] for role in found], [badge if i in marked else "" for i in range(len(found))],
+                 marked if change and change.action == "zero" else [])

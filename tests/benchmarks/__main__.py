@@ -19,6 +19,7 @@ import torch
 from core.base import catalogue
 from tests.benchmarks import (
     browser,
+    calls,
     compared,
     comparison,
     controls,
@@ -42,6 +43,7 @@ GROUPS: dict[str, Group] = {
     "sliders": lambda sizes: browser.slider_figures(of_each(SLIDERS, sizes.cases), sizes.repeats),
     "wall": lambda sizes: browser.wall_figures(WALL, SLIDER, sizes.repeats),
     "prompt": lambda sizes: browser.prompt_figures(of_each(PROMPTED, sizes.cases), 64, sizes.repeats),
+    "calls": lambda sizes: calls.figures(),
     "settings": lambda sizes: browser.setting_figures(RERUN, sizes.repeats),
     "learning": lambda sizes: (engine.learning_figures(sizes.repeats, sizes.seeds, sizes.share)
                                + browser.training_figures(RERUN, sizes.repeats)),

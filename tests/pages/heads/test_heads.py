@@ -28,6 +28,7 @@ from core.model.transformer import Transformer
 from pages.heads import below, route, shared, words
 from pages.heads.panels import axis_end
 from pages.heads.shared import MEASURES, NONE, Pair, Patterns
+from tests.benchmarks import calls
 from tests.helpers import lessons
 from tests.helpers.javascript import evaluate
 from tests.helpers.lessons import fine
@@ -290,6 +291,11 @@ def test_the_factor_stands_on_the_wall_while_heads_are_scaled_and_asks_for_the_s
     assert answered["measures"].tobytes() == wall["measures"].tobytes()
     assert all(answered[words] == wall[words] for words in ("roles", "measured", "note", "badges", "crossed", "digest"))
     assert given(open_at(heads_panel="change", heads_changed="0.*", heads_action="zero"), "heads_wall")["hand"] is None
+
+
+def test_a_new_prompt_asks_for_nothing_again_and_again():
+    made, changes_of_file = calls.of_prompt("heads")
+    assert made <= 4000 and changes_of_file <= 1100
 
 
 def test_undo_and_all_on_bring_the_heads_back():
