@@ -71,7 +71,7 @@ class View:
         return kind == DECODER or self.kinds[kind] is True
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)       # the same one until its file changes, and a key of caches
 class Entry:
     """One lesson. id: the name of its folder and text; core: the names of the views in the bar; deeper: of those behind
     *More*, both in the order in which a reader goes through them; each: all views by name, "" for the one picture of a
