@@ -71,7 +71,7 @@ class View:
         return kind == DECODER or self.kinds[kind] is True
 
 
-@dataclass(frozen=True, eq=False)       # the same one until its file changes, and a key of caches
+@dataclass(frozen=True, eq=False)       # the same one in every run, and a key of caches
 class Entry:
     """One lesson. id: the name of its folder and text; core: the names of the views in the bar; deeper: of those behind
     *More*, both in the order in which a reader goes through them; each: all views by name, "" for the one picture of a
@@ -126,24 +126,14 @@ class Entry:
 def existing() -> tuple[Entry, ...]:
     """The lessons. Raises ValueError, which names the file, for a views.toml with an unknown, missing or wrong key.
 
-    Every run of a page asks many times, so a file is read again only if it has changed.
+    Every run of a page asks many times, so the files are read again only if a folder has come or gone.
     """
-    return _entries(tuple((path, modified(path)) for path in files()))
-
-
-def files() -> tuple[Path, ...]:
-    """The files that declare the lessons."""
-    return _files(PAGES, modified(PAGES))
+    return _entries(PAGES, modified(PAGES))
 
 
 @functools.lru_cache(maxsize=2)
-def _files(folder: Path, modified: int) -> tuple[Path, ...]:
-    return tuple(folder.glob("*/views.toml"))
-
-
-@functools.lru_cache(maxsize=2)
-def _entries(files: tuple[tuple[Path, int], ...]) -> tuple[Entry, ...]:
-    return tuple(sorted((_entry(path) for path, _ in files), key=lambda entry: entry.order))
+def _entries(folder: Path, modified: int) -> tuple[Entry, ...]:
+    return tuple(sorted(map(_entry, folder.glob("*/views.toml")), key=lambda entry: entry.order))
 
 
 def _entry(path: Path) -> Entry:

@@ -33,10 +33,10 @@ class Found:
 def answer(_question: dict) -> bytes:
     """All that the browser searches, as JSON: the `places`; the `synonyms`, pairs of phrases and the numbers of the
     places that they mean, the best place first; and the `little` words that do not count. Made again if one of the
-    texts or of the files that declare the lessons has changed.
+    texts has changed, or a lesson has come or gone.
     """
     texts = (prose.FOLDER / prose.LANGUAGE).glob("*.*")
-    return _answer(max(map(files.modified, [*texts, *catalogue.files()])))
+    return _answer(max(map(files.modified, [*texts, catalogue.PAGES])))
 
 
 @functools.lru_cache(maxsize=1)

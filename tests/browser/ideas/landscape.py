@@ -257,8 +257,8 @@ def eight_heads_end_left_of_one(page: Page) -> None:
     chart = page.locator(".st-key-architectures_modifications")
     at = {name: [float(dot.get_attribute("aria-label").partition("nats: ")[2].partition(";")[0])
                  for dot in chart.locator(f"path[aria-label*='variant: {name}'][aria-label*='kind']").all()]
-          for name in ("one head", "eight heads")}
-    assert [len(found) for found in at.values()] == [4, 4] and max(at["eight heads"]) < min(at["one head"])
+          for name in ("one head", "eight narrow heads")}
+    assert [len(found) for found in at.values()] == [4, 4] and max(at["eight narrow heads"]) < min(at["one head"])
 
 
 @seen("C18")

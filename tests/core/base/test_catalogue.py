@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import fnmatch
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -134,9 +135,14 @@ def test_the_browser_tests_know_every_view(lesson):
 @pytest.fixture
 def declared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """A folder of pages with one lesson, which declares what the test writes."""
-    (tmp_path / "stars").mkdir()
     monkeypatch.setattr(catalogue, "PAGES", tmp_path)
-    return (tmp_path / "stars" / "views.toml").write_text
+
+    def declare(text: str) -> None:
+        shutil.rmtree(tmp_path / "stars", ignore_errors=True)      # a folder that has come is read
+        (tmp_path / "stars").mkdir()
+        (tmp_path / "stars" / "views.toml").write_text(text)
+
+    return declare
 
 
 @pytest.mark.parametrize(("before", "after", "said"), [
@@ -160,7 +166,7 @@ def test_a_wrong_key_is_told_with_its_file(declared, before, after, said):
         catalogue.existing()
 
 
-def test_a_file_that_has_changed_is_read_again(declared):
+def test_a_lesson_that_has_come_is_read(declared):
     declared(STARS)
     assert catalogue.is_shown("stars", "far", "encoder") and catalogue.after("stars", "far", "encoder") == (None, "")
     declared(STARS.replace("encoder = true", "encoder = false"))
