@@ -5,16 +5,20 @@ import {
 } from "../../core/components/lib/canvas.js";
 import { fill, make, marked } from "../../core/components/lib/dom.js";
 import { exact } from "../../core/components/lib/numbers.js";
-import { unpack } from "../../core/components/lib/bytes.js";
+import { heardIn, unpack } from "../../core/components/lib/bytes.js";
+import { Echoes } from "../../core/components/lib/echo.js";
 import { showTip, tokenChip } from "../../core/components/lib/pattern.js";
 import { readTheme, whenStyled } from "../../core/components/lib/theme.js";
 import { fitHeight, keepFitted } from "../../core/components/lib/view.js";
 
 export default function (component) {
-  const { data, parentElement, setTriggerValue } = component;
+  const { data, parentElement, setStateValue } = component;
   const root = parentElement.querySelector(".pair-view");
-  const view = (root.view ??= build(root));
-  Object.assign(view, unpack(data), { send: setTriggerValue });
+  const view = (root.view ??= build(root)), { echoes } = view;
+  Object.assign(view, unpack(data), { send: (picked) => setStateValue("settings", { picked, sent: echoes.sent }) });
+  echoes.hear(heardIn(data));
+  // a hand that has gone on stays where it is, if its token is still shown
+  if (!echoes.moves(view.ids[view.picked])) view.picked = Math.max(0, view.ids.indexOf(echoes.value));
   view.stage.ariaLabel = view.text.keys;
   view.terms = termsOf(view);
   whenStyled(root, () => arrange(view));
@@ -27,7 +31,7 @@ export function termsOf({ h, U }) {
 
 function build(root) {
   const [stage, canvas, tip, sum] = [".stage", "canvas", ".tip", ".sum"].map((name) => root.querySelector(name));
-  const view = { stage, canvas, tip, sum };
+  const view = { stage, canvas, tip, sum, echoes: new Echoes() };
   stage.onpointermove = (event) => read(view, event);
   stage.onpointerleave = () => { tip.hidden = true; };
   stage.onclick = (event) => {
@@ -48,7 +52,8 @@ function build(root) {
 function pick(view, k) {
   view.picked = k;
   paint(view);
-  view.send("picked", view.ids[k]);
+  view.echoes.tell(view.ids[k]);
+  view.send(view.ids[k]);
 }
 
 function arrange(view) {

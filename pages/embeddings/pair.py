@@ -97,7 +97,7 @@ def _draw_picture(page: Lesson, run: Run, at: int, ids: list[int], j: int) -> No
               "widths": [E.shape[1], U.shape[1]], "least": HEIGHT[0], "most": HEIGHT[1], "foot": FOOT[present],
               "scale": reader.scale(), "theme": reader.theme()}
     arrays = {"E": E[ids].numpy(), "U": U[ids].numpy(), "h": h.numpy()}
-    _picture(key=f"{PREFIX}pair", data=pack(header, arrays), events={"picked": lambda k: keep(picked=k)})
+    _picture(key=f"{PREFIX}pair", data=pack(header, arrays), on_settings=lambda values: keep(picked=values["picked"]))
 
 
 def _read(page: Lesson, run: Run, j: int) -> str:

@@ -52,11 +52,9 @@ def one_strip_reads_a_token_and_scores_it(page: Page) -> None:
     there, picture = opening(), page.locator(".pair-view .stage")
     u, best = there.trace.logits[-1].double(), int(there.trace.logits[-1].argmax())
     stage = page.locator(".st-key-embeddings_stage")
-    box = picture.bounding_box()
-    picture.click(position={"x": box["width"] * 0.48, "y": box["height"] / 2})      # the first column, if it is not lit
     assert there.model.unembedding is there.model.E
     expect(stage).to_contain_text(f"is one strip, used twice: row {best} of E and column {best} of Eᵀ")
-    heard = [page.locator(".pair-view .sum").inner_text()]
+    heard, box = [page.locator(".pair-view .sum").inner_text()], picture.bounding_box()
     picture.click(position={"x": box["width"] - 25, "y": box["height"] / 2})        # the token that was read last
     expect(page.locator(".pair-view .sum")).not_to_have_text(heard[0])
     heard.append(page.locator(".pair-view .sum").inner_text())
