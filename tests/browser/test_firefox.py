@@ -88,6 +88,7 @@ def test_a_head_is_picked_on_the_wall_and_a_slider_cuts_the_distribution(at):
     before = tab.call(ADDRESS)
     tab.click(".wall button.head:not(.selected)")
     becomes(tab, lambda tab: tab.call(ADDRESS) != before)
+    tab.settle()            # what the page still has to say is said before it is left
     tab = at("next_token")
     tab.click(".sampling-panel input[type=range]")
     said = tab.text(".sampling-panel output.value")
