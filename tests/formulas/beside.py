@@ -52,7 +52,7 @@ _EACH = {
     "training/childhood": {STEP: "numbers_prompt_then"},
     "training/tuning": {STEP: "numbers_masked_before numbers_masked_now numbers_margin numbers_answer_price "
                               "numbers_answer_probability", SIZES: "numbers_adapters"},
-    "training/instructions": {STEP: "numbers_collections", EDGE: "numbers_template"},
+    "training/instructions": {STEP: "numbers_collections", EDGE: "numbers_template numbers_turn"},
     "training/schedules": {EDGE: "numbers_middle numbers_warmup"},
     "training/packing": {EDGE: "numbers_ratio"},
     "training/kepler": {STEP: "numbers_left numbers_directions"},
@@ -61,7 +61,8 @@ _EACH = {
     "architectures/translate": {STEP: "translate_numbers_score translate_numbers_weight"},
     "architectures/norms": {STEP: "norms_numbers_joined norms_numbers_share", EDGE: "norms_numbers_rms "
                                                                                    "norms_numbers_layer"},
-    "architectures/experts": {STEP: "experts_numbers_share", SIZES: "experts_numbers_active"},
+    "architectures/experts": {STEP: "experts_numbers_share", SIZES: "experts_numbers_active",
+                              EDGE: "experts_numbers_weight"},
     "architectures/hardware": {SIZES: "numbers_pass_mlp numbers_pass_scores numbers_roofline_square "
                                       "numbers_roofline_size numbers_array_ticks numbers_array_tpu"},
     "architectures/record": {STEP: "numbers_cheaper numbers_modification_weights numbers_days numbers_power "
