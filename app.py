@@ -16,7 +16,8 @@ from core.app.server import class_routes, routes, start, streams
 from core.app.server.door import Door
 from core.app.server.pace import Paced
 from core.app.streamlit import fixes
-from core.base import addresses, deployment, scripts
+from core.base import deployment
+from core.components import addresses, scripts
 
 SCRIPT = Path(__file__).resolve().parent / "core" / "app" / "server" / "script.py"
 ANSWERS = {"heads": "pages.heads.route:answer", "heads_rollout": "pages.heads.route:rollout_answer",

@@ -130,7 +130,7 @@ def test_modules_import_in_no_circle():
 
 
 def test_streamlit_is_imported_in_the_face_alone():
-    face = ("core.app", "core.components", "core.base.addresses", "pages", "app")
+    face = ("core.app", "core.components", "pages", "app")
     assert [str(f) for f in FILES if any(m.split(".")[0] == "streamlit" for m in imports(f))
             and not module_name(f).startswith(face)] == []
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from core.base import scripts
-from core.components.lib.bytes import with_heard
+from core.components import scripts
 
 # Streamlit makes a module from the text of a component's script, in which relative imports do not work. So that text is
 # this loader, which imports the script as a file and asks for the script's own imports at the same time.
@@ -68,6 +67,8 @@ def declare(name: str, script: Path, *, html: str = "", styles: Sequence[Path] =
         if events:
             arguments["on_told_change"] = functools.partial(_pass_on, key, events)
         if on_settings:
+            # numpy comes with it, which a server that starts does not load
+            from core.components.lib.bytes import with_heard
             arguments["on_settings_change"] = functools.partial(_settle, key, on_settings)
             arguments["data"] = with_heard(arguments["data"], _heard(key))
         component(key=key, **arguments)

@@ -25,7 +25,7 @@ HELD_OUT_SEED = 1_000_003
 
 
 class NoNorm(nn.Module):
-    """A placeholder for a norm: it returns its input."""
+    """The identity in the place of a norm."""
 
     def forward(self, x: Tensor, kind: str) -> Tensor:
         """x, whatever norm the pass asks for."""

@@ -11,8 +11,8 @@ from core.analysis.attention_steps import Steps, head_steps, is_scaled, simple_s
 from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run, reader
 from core.app.state.run import select, selection
-from core.base import addresses
 from core.base.markdown import code
+from core.components import addresses
 from core.components.lib.bytes import pack
 from core.components.lib.instrument import instrument
 from core.figures.heads import head_name, product_latex, scaled_latex

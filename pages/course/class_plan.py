@@ -6,7 +6,8 @@ from core.app.state import reader
 from core.app.state.fragments import rerun
 from core.app.teaching import class_plan, own_class
 from core.app.teaching.class_plan import Plan
-from core.base import addresses, catalogue, prose
+from core.base import catalogue, prose
+from core.components import addresses
 from core.sheets import handout
 from pages.course.pictures import picture
 from pages.course.shared import OWN, SETTINGS

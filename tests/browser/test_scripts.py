@@ -8,7 +8,7 @@ import pytest
 import streamlit as st
 
 from core import components
-from core.base import scripts
+from core.components import scripts
 
 HOST = "http://app.test"
 MODULE = """export default ({ data }) => {

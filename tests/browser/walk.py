@@ -13,8 +13,9 @@ from pathlib import Path
 from playwright.sync_api import Page
 
 from core.app.state.reader import PRESENT_SCALE
-from core.base import catalogue, prose, scripts, tables
+from core.base import catalogue, prose, tables
 from core.base.tables import Idea
+from core.components import scripts
 from core.components.page import framed
 from tests.browser import accessibility
 from tests.browser.ideas import CHECKS as SEEN

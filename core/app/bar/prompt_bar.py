@@ -17,9 +17,10 @@ from core.app.parts.guard import fragment
 from core.app.state import address, model_choice, notices, prompts, reader, run
 from core.app.state.fragments import BAR, PICTURE, rerun
 from core.app.teaching import live_class
-from core.base import addresses, catalogue, devices, finder, prose, signs
+from core.base import catalogue, devices, finder, prose, signs
 from core.base.markdown import escaped
 from core.base.qr import qr_code
+from core.components import addresses
 from core.components.palette import palette
 
 FINDER = "places"       # the route that answers with all places of the app

@@ -3,8 +3,8 @@ import functools
 import html
 import json
 
-from core.base import addresses, prose, scripts
-from core.components import COMPONENTS
+from core.base import prose
+from core.components import COMPONENTS, addresses, scripts
 from core.figures import style
 
 _FOLDER = COMPONENTS / "phone"

@@ -39,7 +39,8 @@ from core.app.classroom.store import Unreachable
 from core.app.server import stopping
 from core.app.server.shares import network
 from core.app.server.streams import Streams
-from core.base import addresses, deployment
+from core.base import deployment
+from core.components import addresses
 
 LOG = logging.getLogger(__name__)
 MOST_ANSWER_BYTES = 2_000

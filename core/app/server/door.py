@@ -18,7 +18,8 @@ from starlette.websockets import WebSocketClose
 
 from core.app.server import start
 from core.app.streamlit import wire
-from core.base import addresses, deployment
+from core.base import deployment
+from core.components import addresses
 
 UPLOADS, METRICS, HEALTH = (addresses.below("_stcore", name) for name in ("upload_file", "metrics", "health"))
 READING = ("GET", "HEAD", "OPTIONS")

@@ -15,7 +15,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from core.app.server.shares import Full, Shares, Turn
-from core.base import addresses
+from core.components import addresses
 
 LOG = logging.getLogger(__name__)
 MOST_BYTES = 64 * 1024      # of a question

@@ -19,10 +19,11 @@ from core.app.state import reader
 from core.app.state.fragments import BAR, rerun
 from core.app.state.run import current
 from core.app.teaching import class_games, class_plan
-from core.base import addresses, deployment, prose
+from core.base import deployment, prose
 from core.base.markdown import plain
 from core.base.prose import TextFile
 from core.base.qr import qr_code
+from core.components import addresses
 from core.components.class_desk import class_desk
 from core.components.class_wall import class_wall
 

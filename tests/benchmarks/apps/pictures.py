@@ -7,6 +7,6 @@ import streamlit as st
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from core.base import scripts
+from core.components import scripts
 
 app = st.App(Path(__file__).with_name(os.environ["PAGE"]), routes=[scripts.ROUTE])

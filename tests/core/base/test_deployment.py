@@ -19,7 +19,8 @@ from core.app.compute.library import shelf
 from core.app.server import routes
 from core.app.shell import shell
 from core.app.state import prompts, run
-from core.base import addresses, deployment, prose
+from core.base import deployment, prose
+from core.components import addresses
 from pages.architectures import cost
 from pages.attention import weights_route as attention
 from pages.heads import route as heads

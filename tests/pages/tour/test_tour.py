@@ -13,7 +13,8 @@ from core.app.compute import cache
 from core.app.lesson.lesson import Lesson
 from core.app.state.prompts import example_prompts
 from core.app.state.run import Run, read
-from core.base import addresses, catalogue, prose
+from core.base import catalogue, prose
+from core.components import addresses
 from core.model.intervention import HeadEdit, Intervention
 from pages.overview import map as pass_map
 from pages.tour import ending, looking, pieces, steps, words

@@ -8,7 +8,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from core.base import scripts
+from core.components import scripts
 
 WALL = Path("core", "components", "heads_wall", "heads_wall.js")
 
@@ -64,7 +64,7 @@ def test_a_page_from_before_an_update_gets_the_script_of_today_but_does_not_keep
     "", "core", "core/app/server/routes.py",
     "core/components/heads_wall/heads_wall.css", "core/components/no.js", "app.py",
     "tests/benchmarks/latency.js", "core/../app.py", "core/%2e%2e/app.py", "../README.md", "/etc/passwd",
-    "core/components/../base/scripts.py", "core/app/server/routes.py%00.js", ".streamlit/config.toml"])
+    "core/components/../base/prose.py", "core/app/server/routes.py%00.js", ".streamlit/config.toml"])
 def test_nothing_else_is_served(client, path):
     assert client.get(f"/js/{scripts.version()}/{path}").status_code == 404
 

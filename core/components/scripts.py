@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from core.base import addresses
+from core.components import addresses
 
 PROJECT = Path(__file__).resolve().parents[2]
 PREFIX = "js"

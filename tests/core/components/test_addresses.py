@@ -6,7 +6,8 @@ import psutil
 import pytest
 import streamlit as st
 
-from core.base import addresses, deployment
+from core.base import deployment
+from core.components import addresses
 
 
 def interface(*found: tuple[int, str]):
