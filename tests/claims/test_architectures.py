@@ -10,7 +10,7 @@ from core.app.state import prompts
 from core.base.tables import ideas
 from core.cost import counting
 from core.training import blanks, tables, translation
-from pages.architectures import blank, translate
+from pages.architectures import blank, translate_work
 from tests.claims import claims, shows
 from tests.claims.passes import experiment, run
 
@@ -25,7 +25,7 @@ def filled(sentence: str) -> blank.Filled:
 def probabilities(text: str) -> tuple[str, list[float]]:
     """The translation of a text, and the probability of each token."""
     model = cache.shared_model("translator", "cpu")
-    found = translate.translate(model, tuple(model.tokenizer.encode(text)))
+    found = translate_work.translate(model, tuple(model.tokenizer.encode(text)))
     return found.text, [float(p) for p in found.probabilities]
 
 
@@ -92,7 +92,7 @@ def test_an_unknown_value_becomes_a_known_one():
 def said(row: tables.Row) -> tuple[str, list[float]]:
     """The model of rows' text for one, and the probability of each token."""
     model = cache.shared_model("restaurants", "cpu")
-    found = translate.translate(model, tuple(model.tokenizer.encode(tables.in_a_row(row).text)))
+    found = translate_work.translate(model, tuple(model.tokenizer.encode(tables.in_a_row(row).text)))
     return found.text, [float(p) for p in found.probabilities]
 
 

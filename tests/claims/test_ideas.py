@@ -16,7 +16,7 @@ from core.model.generation import generate
 from core.model.intervention import Intervention
 from core.model.sampling import SamplingConfig, truncate
 from core.training import teaching_text
-from pages.architectures import translate
+from pages.architectures import translate_work
 from pages.architectures.shared import SETTINGS as ARCHITECTURES
 from pages.generation import futures as futures_view
 from pages.language_models import shared as language_models
@@ -213,9 +213,9 @@ def test_both_sides_fill_a_blank():
 @shows("B11", "C9")
 def test_cross_attention_aligns_a_date():
     model, text = cache.shared_model("translator", "cpu"), ARCHITECTURES.each["translate_text"].default
-    found = translate.translate(model, tuple(model.tokenizer.encode(text)))
+    found = translate_work.translate(model, tuple(model.tokenizer.encode(text)))
     assert found.text == "1984-03-21" and min(probabilities(text)[1]) > 0.99
-    cross = translate.patterns(found.trace)["cross"][ARCHITECTURES.each["translate_block"].default].mean(0)
+    cross = translate_work.patterns(found.trace)["cross"][ARCHITECTURES.each["translate_block"].default].mean(0)
     aligned = [found.source_tokens[int(row.argmax())] for row in cross]
     assert [aligned[i] for i in (1, 2, 3, 6, 8, 9)] == ["·nineteen", "·eighty", "four", "·march", "·twenty", "first"]
 

@@ -23,7 +23,7 @@ from core.model.config import ModelConfig
 from core.model.intervention import Intervention
 from core.model.transformer import Transformer
 from core.training import blanks, dates, translation
-from pages.architectures import activations, blank, blank_work, norms, translate
+from pages.architectures import activations, blank, blank_work, norms, translate_work
 from tests.helpers import lessons, messages
 from tests.helpers.messages import formulas, value_of
 from tests.helpers.prompts import PROMPTS
@@ -231,9 +231,9 @@ def test_the_share_of_blanks_that_is_told_stands_on_the_models_card():
 # ---- translate -------------------------------------------------------------------------------------------------------
 
 
-def translated(source: str) -> translate.Translation:
+def translated(source: str) -> translate_work.Translation:
     model = cache.shared_model("translator", "cpu")
-    return translate.translate(model, tuple(model.tokenizer.encode(source)))
+    return translate_work.translate(model, tuple(model.tokenizer.encode(source)))
 
 
 @pytest.mark.parametrize("source, target",
@@ -277,26 +277,26 @@ def test_the_translation_opens_at_its_beginning_and_the_experiment_at_its_end():
                                                ("the twenty-first of march nineteen eighty-four", dates.TO_DIGITS)])
 def test_the_alignment_is_measured_on_held_out_dates(source: str, direction: str):
     model, tokenizer = checkpoints.load_bundled("translator")
-    expected = translation.alignment(model, tokenizer, translation.held_out_pairs(direction, translate.MEASURED))
+    expected = translation.alignment(model, tokenizer, translation.held_out_pairs(direction, translate_work.MEASURED))
     aligned = np.array(given(open_at("translate", translate_text=source), "translate")["aligned"])
     assert np.allclose(aligned[:, :-1], expected.heads) and np.allclose(aligned[:, -1], expected.means)
 
 
 def test_a_date_is_checked_and_what_is_none_is_doubted():
-    least = translate.held_out(cache.shared_model("translator", "cpu"), dates.TO_DIGITS).least
-    assert translate.verdict(translated("the twenty-first of march nineteen eighty-four"), least) == "right"
-    assert translate.verdict(translated("once upon a time"), least) == "unknown"
-    assert translate.verdict(translated("the thirty-first of february nineteen ninety"), least) == "unchecked"
-    assert translate.phrases("1984-03-21", "the twenty-second of march nineteen eighty-four") is None
-    source, target = translate.phrases("december the first, twenty oh seven", "2007-12-01")
+    least = translate_work.held_out(cache.shared_model("translator", "cpu"), dates.TO_DIGITS).least
+    assert translate_work.verdict(translated("the twenty-first of march nineteen eighty-four"), least) == "right"
+    assert translate_work.verdict(translated("once upon a time"), least) == "unknown"
+    assert translate_work.verdict(translated("the thirty-first of february nineteen ninety"), least) == "unchecked"
+    assert translate_work.phrases("1984-03-21", "the twenty-second of march nineteen eighty-four") is None
+    source, target = translate_work.phrases("december the first, twenty oh seven", "2007-12-01")
     assert (source, target) == (dates.in_words(date(2007, 12, 1), 4, 1), dates.in_digits(date(2007, 12, 1)))
 
 
 def test_a_random_date_was_never_trained_on_and_comes_again():
     for seed in range(6):
-        source = translate.random_source(seed, False)
-        assert source == translate.random_source(seed, False)
-        digits = source if translate.direction_of(source) == dates.TO_WORDS else translated(source).text
+        source = translate_work.random_source(seed, False)
+        assert source == translate_work.random_source(seed, False)
+        digits = source if translate_work.direction_of(source) == dates.TO_WORDS else translated(source).text
         assert dates.is_held_out(date.fromisoformat(digits))
 
 
@@ -308,7 +308,7 @@ def test_the_question_of_the_forced_token_is_answered_by_writing_on(source: str)
         written.append(int(model(torch.tensor(written), source_ids=ids).logits[-1].argsort(descending=True)[1]))
         while written[-1] != 0 and len(written) < len(found.target) + 5:
             written.append(int(model.logits(torch.tensor(written), memory=model.encode(ids))[-1].argmax()))
-    assert translate.swapped(found) == tuple(written[1:]) and written[1] != found.target[0]
+    assert translate_work.swapped(found) == tuple(written[1:]) and written[1] != found.target[0]
     right = 0 if tuple(written[2:]) == found.target[1:] else 1
     assert "Yes" in answer(open_at("translate", translate_text=source), "translate", right)
 

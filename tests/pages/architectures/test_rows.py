@@ -9,7 +9,7 @@ from core.app.compute import cache
 from core.base import prose
 from core.model.generation import translations
 from core.training import tables, translation
-from pages.architectures import translate
+from pages.architectures import translate_work
 from tests.helpers import lessons
 from tests.helpers.messages import given
 
@@ -47,7 +47,7 @@ def test_a_row_without_its_columns_is_the_same_row():
 
 def test_the_alignment_is_that_of_held_out_rows():
     model, sent = cache.shared_model("restaurants", "cpu"), shown(ROW)
-    pairs = translation.said_in_turn(translation.held_out_rows(translate.MEASURED))
+    pairs = translation.said_in_turn(translation.held_out_rows(translate_work.MEASURED))
     expected = translation.alignment(model.model, model.tokenizer, pairs)
     aligned = np.array(sent["aligned"])
     assert np.allclose(aligned[:, :-1], expected.heads) and np.allclose(aligned[:, -1], expected.means)
@@ -63,10 +63,11 @@ def test_an_unknown_value_is_named(value: str, new: str):
 
 def test_what_is_true_of_a_sentence():
     row = tables.parsed(ROW)
-    assert [translate.row_verdict(row, text) for text in (
+    assert [translate_work.row_verdict(row, text) for text in (
         tables.sentences(row)[3], "Clowns is expensive.",
         "Clowns: expensive Indian food near the castle, rated average.")] == ["right", "unsaid", "other"]
-    assert translate.row_verdict({**row, "name": "Zorb"}, "") == "unknown" and translate.row_verdict(None, "") == "cut"
+    assert translate_work.row_verdict({**row, "name": "Zorb"}, "") == "unknown"
+    assert translate_work.row_verdict(None, "") == "cut"
 
 
 @pytest.mark.parametrize("text", ["a | b", "|", ROW.replace("Indian", "")])

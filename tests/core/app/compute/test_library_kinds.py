@@ -23,7 +23,7 @@ from core.base.markdown import code
 from core.figures.numbers import percent, readable
 from core.model.intervention import HeadEdit, Intervention
 from core.training import blanks
-from pages.architectures import blank, translate
+from pages.architectures import blank, translate_work
 from pages.heads import route
 from pages.heads.shared import measures_of, patterns_of
 from tests.helpers import kinds, library_models
@@ -120,7 +120,7 @@ def test_marks_come_back_with_other_tokenizers(sentence: str, name: str, theirs)
 
 def test_a_text_is_written_and_attended_to_as_transformers_does(theirs):
     model = ours("t5")
-    found = translate.translate(model, tuple(model.tokenizer.encode("the cat ate the rat")))
+    found = translate_work.translate(model, tuple(model.tokenizer.encode("the cat ate the rat")))
     backend = hf.AutoTokenizer.from_pretrained(names.source("folder:t5"))
     assert found.source == tuple(backend("the cat ate the rat").input_ids) and found.source[-1] == backend.eos_token_id
     made = theirs["t5"].generate(torch.tensor([found.source]), max_new_tokens=run.MOST_WRITTEN,
@@ -133,7 +133,7 @@ def test_a_text_is_written_and_attended_to_as_transformers_does(theirs):
                                 output_attentions=True)
     for name, attentions in (("cross", expected.cross_attentions), ("decoder", expected.decoder_attentions),
                              ("encoder", expected.encoder_attentions)):
-        assert np.allclose(translate.patterns(found.trace)[name], torch.cat(attentions).numpy(), atol=2e-5), name
+        assert np.allclose(translate_work.patterns(found.trace)[name], torch.cat(attentions).numpy(), atol=2e-5), name
     assert found.probabilities == pytest.approx(torch.softmax(expected.logits[0].double(),
                                                               -1)[range(len(found.target)), list(found.target)].numpy(),
                                                 rel=1e-3)
@@ -185,7 +185,7 @@ def test_a_text_is_written_by_the_readers_encoder_decoder(theirs):
     at = opened("architectures", {"view": "translate", "translate_loaded_text": "the cat ate the rat",
                                   "translate_head": "1", "translate_step": "3"}, model="folder:t5")
     sent, found = (given(at, "architecture_translate"),
-                   translate.translate(ours("t5"), tuple(ours("t5").tokenizer.encode("the cat ate the rat"))))
+                   translate_work.translate(ours("t5"), tuple(ours("t5").tokenizer.encode("the cat ate the rat"))))
     assert (sent["target"] == found.target_tokens and sent["aligned"] is None and "t5" in sent["verdict"]
             and "random" in sent["verdict"] and not sent["right"])
     assert (sent["source"][-1] == "‹/s›" and sent["inputs"][0] == "‹pad›"
@@ -194,7 +194,7 @@ def test_a_text_is_written_by_the_readers_encoder_decoder(theirs):
     match, bias, score = numbers_in(formulas(at)[3])
     table = theirs["t5"].decoder.block[0].layer[0].SelfAttention.compute_bias(3, 3)[0, 1, 2]
     assert match + bias == pytest.approx(score, abs=2e-4) and min(abs(table - bias)) < 1e-4
-    own, other = translate.swapped(found), found.target
+    own, other = translate_work.swapped(found), found.target
     assert own[0] != other[0]
     answer(at, "translate", 0 if own[1:] == other[1:] else 1)
     at.session_state["architectures_translate_loaded_text"] = ""
