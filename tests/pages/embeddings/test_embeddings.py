@@ -209,6 +209,9 @@ def test_the_matrix_of_the_rows_gives_the_next_token_too():
     assert sent["y"] == pytest.approx(p[sent["ids"]].tolist(), abs=1e-6)
     assert sent["E"].tobytes() == sent["U"].tobytes() == matrix()[sent["ids"]].astype(np.float32).tobytes()
     assert sent["h"] == pytest.approx(h, abs=1e-6)
+    # on a phone the first six, the picked one among them
+    shown = "[[9, false], [9, true], [3, true]].map(([picked, narrow]) => m.shownOf(12, picked, narrow))"
+    assert evaluate("pages/embeddings/pair.js", shown) == [[*range(12)], [0, 1, 2, 3, 4, 9], [*range(6)]]
     terms = evaluate("pages/embeddings/pair.js", "m.termsOf({ h, U })", h=sent["h"].tolist(), U=sent["U"].tolist())
     sums = np.array(terms).reshape(-1, d).sum(1)
     assert sums == pytest.approx(scores[sent["ids"]], abs=1e-3)
