@@ -2,10 +2,11 @@
 translations, and the alignment of the cross-attention with the translated words.
 """
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -80,17 +81,25 @@ def translation_loss(model: Transformer, batch: TranslationBatch) -> Tensor:
 
 
 @dataclass(frozen=True)
-class DateTranslation:
-    """Dates in words to digits, and back. measured: the number of held-out pairs in each direction."""
+class _PairsTask:
+    """A task of translation. measured: the number of held-out pairs, in each direction if there are two."""
 
     measured: int = 200
+    random_pairs: ClassVar[Callable]        # (generator, held_out) -> pairs
 
     def batches(self, context: TaskContext) -> Iterator[TranslationBatch]:
-        return batches(dates.random_pairs(np.random.default_rng(context.seed), held_out=False), context.tokenizer,
+        return batches(self.random_pairs(np.random.default_rng(context.seed), held_out=False), context.tokenizer,
                        context.batch_size)
 
     def loss(self, model: Transformer, batch: TranslationBatch) -> Tensor:
         return translation_loss(model, batch)
+
+
+@dataclass(frozen=True)
+class DateTranslation(_PairsTask):
+    """Dates in words to digits, and back."""
+
+    random_pairs = staticmethod(dates.random_pairs)
 
     def held_out(self, model: Transformer, context: TaskContext) -> dict[str, float]:
         """Nats per token in each direction, and the share of pairs translated without a mistake."""
@@ -103,17 +112,10 @@ class DateTranslation:
 
 
 @dataclass(frozen=True)
-class TableToText:
-    """Rows of a table to sentences. measured: the number of held-out rows."""
+class TableToText(_PairsTask):
+    """Rows of a table to sentences."""
 
-    measured: int = 200
-
-    def batches(self, context: TaskContext) -> Iterator[TranslationBatch]:
-        return batches(tables.random_pairs(np.random.default_rng(context.seed), held_out=False), context.tokenizer,
-                       context.batch_size)
-
-    def loss(self, model: Transformer, batch: TranslationBatch) -> Tensor:
-        return translation_loss(model, batch)
+    random_pairs = staticmethod(tables.random_pairs)
 
     def held_out(self, model: Transformer, context: TaskContext) -> dict[str, float]:
         """Nats per token, and the shares of `row_scores`."""
