@@ -1,0 +1,1 @@
+"""A lesson as one file that needs no server."""

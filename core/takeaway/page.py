@@ -1,0 +1,71 @@
+"""One HTML file with a picture, the model behind it, and the scripts of both: it works without a server and without a
+network.
+"""
+from __future__ import annotations
+
+import base64
+import gzip
+import html
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.figures import style
+from core.takeaway.bundle import bundle
+
+HERE = Path(__file__).parent
+FRAME, SHEET = ((HERE / name).read_text(encoding="utf-8") for name in ("page.html", "page.css"))
+MOST_LETTERS = 4000     # of a text that is typed into the file
+OWN = {"--tx-scale": "1", "--tx-foot": "0px"}         # no present mode, no bar at the foot
+
+
+@dataclass(frozen=True)
+class Picture:
+    """The parts of a file that a page gives. script, engine: the modules that draw the picture, and that compute beside
+    the page; content, styles: the component's first HTML and its CSS files; said: what the script reads, as JSON.
+    """
+
+    title: str
+    sentence: str
+    script: Path
+    engine: Path
+    content: str
+    styles: Sequence[Path]
+    said: Mapping
+
+
+def file_of(picture: Picture, weights: str, words: Mapping[str, str]) -> bytes:
+    """The file. weights: as `packed` makes them. words: the labels "prompt", "waits", "noscript", "old" and "about"
+    around the picture.
+
+    No text can end the element that holds it: in JSON and JavaScript "<" before a letter, "/" or "!" is written in
+    another way, and the weights are base64.
+    """
+    themes = {name: "".join(f"{key}:{value};" for key, value in (style.css_variables(name) | OWN).items())
+              for name in ("light", "dark")}
+    component = "\n".join(path.read_text(encoding="utf-8") for path in picture.styles)
+    escaped = {name: html.escape(text) for name, text in words.items() if name != "old"}
+    return FRAME.format(
+        **themes, **escaped, title=html.escape(picture.title), sentence=html.escape(picture.sentence), style=SHEET,
+        most=MOST_LETTERS, component=component, content=picture.content, said=_json(picture.said),
+        old=_json(words["old"]), engine=_script(bundle(picture.engine)), script=_script(bundle(picture.script)),
+        weights=weights).encode()
+
+
+def packed(weights: bytes) -> str:
+    """The weights as the file holds them: compressed, and as letters."""
+    return base64.b64encode(gzip.compress(weights, 9, mtime=0)).decode()
+
+
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False).replace("<", "\\u003c")
+
+
+def _script(text: str) -> str:
+    """Raises ValueError for a script that could end the element around it."""
+    if "</script" in text.lower() or "<!--" in text:
+        raise ValueError("a script holds the end of the element that it stands in")
+    return text

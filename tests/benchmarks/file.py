@@ -1,0 +1,60 @@
+"""The file that is taken along: how soon its picture stands and a typed text is answered, beside torch's pass."""
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import torch
+from playwright.sync_api import Page
+
+from core.app.compute import cache
+from core.app.state.run import read
+from pages.overview import takeaway
+from tests.benchmarks.timing import Figure, figure, milliseconds
+from tests.browser.serving import chromium
+from tests.helpers.prompts import PROMPTS
+
+TOKENS = 64
+WHOLE = {"at": "", "edit": "", "position": None, "layer": 0}
+# The ms from the last key of a typed text until the picture is that of its tokens.
+TYPED = """async (text) => {
+    const field = document.getElementById("prompt"), from = performance.now();
+    const { map } = document.getElementById("stage").shadowRoot.querySelector(".map"), before = map.tokens;
+    field.value = text;
+    field.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));
+    while (map.tokens === before) await new Promise(requestAnimationFrame);
+    return performance.now() - from;
+}"""
+
+
+def file_figures(repeats: int) -> list[Figure]:
+    """The first picture of the file, and a typed text of TOKENS tokens, beside a pass of torch with everything kept."""
+    loaded = cache.shared_model("stories", "cpu")
+    text = loaded.tokenizer.decode(loaded.tokenizer.encode(PROMPTS["256 tokens"])[:TOKENS - 1])
+    run = read(loaded, text)
+    with TemporaryDirectory() as folder, chromium() as browser:
+        path = Path(folder) / "overview.html"
+        path.write_bytes(takeaway.made(run, WHOLE))
+        opened, typed, passes = [], [], []
+        for k in range(repeats):
+            page = browser.new_page(viewport={"width": 1440, "height": 900})
+            opened.append(_opened(page, path))
+            typed.append(page.evaluate(TYPED, f"{'AB'[k % 2]} {text}"))
+            page.close()
+            passes.append(milliseconds(lambda: _pass(run)))
+    beside = f"beside torch's pass over {TOKENS} tokens"
+    return [figure("the file until its first picture", opened, passes, unit="ms", note=beside),
+            figure(f"a typed text of {TOKENS} tokens until its picture", typed, passes, unit="ms", note=beside)]
+
+
+def _opened(page: Page, path: Path) -> float:
+    began = time.perf_counter()
+    page.goto(path.as_uri())
+    page.locator(".map .head small").first.wait_for()
+    return 1000 * (time.perf_counter() - began)
+
+
+def _pass(run) -> None:
+    with torch.inference_mode():
+        run.model(torch.tensor(run.token_ids))
