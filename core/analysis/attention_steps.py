@@ -4,6 +4,8 @@ stream.
 N keys, widths d, d_k, d_v. The vectors come from the model; every later step is computed again from them in float64, so
 that each number follows from those before it. A test holds the weights and the output equal to the model's.
 """
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,6 +15,7 @@ from torch import Tensor
 
 from core.model import attention
 from core.model.block import Block
+from core.model.scores import capped
 from core.model.trace import BlockTrace
 
 
@@ -34,7 +37,7 @@ class Steps:
     @cached_property
     def scores(self) -> Tensor:
         """(N,) before the mask."""
-        return attention.capped(self.scaled, self.cap) + self.bias
+        return capped(self.scaled, self.cap) + self.bias
 
     @cached_property
     def top(self) -> float:
@@ -63,6 +66,12 @@ class Steps:
         """(d_v,) Σ_j α_j v_j."""
         return self.weights @ self.V
 
+    def with_score(self, key: int, score: float) -> Steps:
+        """The same look with one score set to another number, by a bias that makes up the difference."""
+        bias = self.bias.clone()
+        bias[key] += score - float(self.scores[key])
+        return replace(self, bias=bias)
+
 
 def head_steps(block: BlockTrace, weights: Block, head: int, query: int) -> Steps:
     """The steps of one head for the query at position `query`, from a block's trace and the weights of the same block.
@@ -77,9 +86,9 @@ def head_steps(block: BlockTrace, weights: Block, head: int, query: int) -> Step
         q = q @ _exact(weights.W_S[head])
     products = torch.tanh(q + K) @ _exact(weights.v_S[head]) if weights.v_S is not None else K @ q
     scaled = products / config.divisor if is_scaled(weights) else products
-    added = (_exact(block.scores[head, query]) - attention.capped(scaled, config.score_cap)
+    added = (_exact(block.scores[head, query]) - capped(scaled, config.scores.score_cap)
              if config.positions in ("alibi", "relative") else torch.zeros_like(scaled))
-    steps = Steps(q, K, V, products, scaled, added, block.allowed[query].cpu(), cap=config.score_cap,
+    steps = Steps(q, K, V, products, scaled, added, block.allowed[query].cpu(), cap=config.scores.score_cap,
                   sink=None if weights.sinks is None else float(weights.sinks[head]))
     return replace(steps, written=steps.output @ _exact(weights.W_O[head]))
 
@@ -91,7 +100,7 @@ def _exact(values: Tensor) -> Tensor:
 
 def is_scaled(weights: Block) -> bool:
     """Whether the block divides its scores, by sqrt(d_k) or its own divisor; an additive score function never does."""
-    return weights.config.scale_scores and weights.v_S is None
+    return weights.config.scores.scale_scores and weights.v_S is None
 
 
 def simple_steps(X: Tensor, query: int, allowed: Tensor, divided: bool = False) -> Steps:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from core.analysis.norm_inputs import feed_forward_input
 from core.model.activation import activate
 from core.model.block import Block
 from core.model.config import ModelConfig
@@ -143,7 +144,7 @@ def _add_block(addends: _Addends, weights, block: BlockTrace, layer: int, positi
                        Part(f"{sublayer.name} bias", layer), "cross head" if crossed else "head")
         if sublayer.out_norm is not None:
             written.through(sublayer.out_norm, config.norm, sublayer.written[position], bias)
-        written.vectors = config.residual_scale * written.vectors
+        written.vectors = config.sublayer.residual_scale * written.vectors
         addends.join(written, weights.alpha)
         if sublayer.sum_norm is not None:
             addends.through(sublayer.sum_norm, config.norm, sublayer.summed[position], bias)
@@ -157,7 +158,7 @@ def _add_feed_forward(addends: _Addends, weights: Block, block: BlockTrace, posi
     if mixture is None:
         addends.add(Part("mlp", layer), block.mlp_post[position].double() @ weights.W_2.double())
         return addends.add(Part("mlp bias", layer), weights.b_2)
-    read, shares = weights.read_by_feed_forward(block, norm)[position], block.expert_weights[position]
+    read, shares = feed_forward_input(weights, block, norm)[position], block.expert_weights[position]
     added = [(Part("expert", layer, expert=expert), shares[expert], mixture.experts[expert])
              for expert in shares.nonzero().flatten().tolist()]
     if mixture.shared is not None:
@@ -251,7 +252,7 @@ def logit_contributions(model: Transformer, trace: Trace, position: int, token_i
     if model.b_U is not None:
         parts, values = (*parts, Part("unembedding bias")), torch.cat([values, model.b_U[token_id].double()[None]])
     h = trace.h_final if trace.h_head is None else trace.h_head
-    logit = trace.logits if not model.config.logit_cap else model.uncapped_logits(h)
+    logit = trace.logits if not model.config.head.logit_cap else model.uncapped_logits(h)
     return Contributions(parts, values, float(logit[position, token_id]))
 
 
@@ -266,7 +267,7 @@ def carry_to_final(model: Transformer, trace: Trace, position: int, layer: int, 
     *_, mlp = sublayers(model.blocks[layer], trace.blocks[layer])
     if mlp.out_norm is not None:
         vectors = frozen_norm(mlp.out_norm, norm, mlp.written[position], vectors)
-    vectors = trace.config.residual_scale * vectors
+    vectors = trace.config.sublayer.residual_scale * vectors
     if mlp.sum_norm is not None:
         vectors = frozen_norm(mlp.sum_norm, norm, mlp.summed[position], vectors)
     for weights, block in zip(model.blocks[layer + 1:], trace.blocks[layer + 1:]):

@@ -12,6 +12,8 @@ from core.model.block import Block
 from core.model.config import ModelConfig
 from core.model.trace import BlockTrace
 
+N_MIXTURES = 41
+
 
 @dataclass(frozen=True)
 class Mixed:
@@ -51,18 +53,18 @@ class Mixed:
 
 def can_be_mixed(config: ModelConfig) -> bool:
     """Whether the blocks of a model have a feed-forward part that reads the sum of stream and attention."""
-    return (config.d_ff is not None and not config.n_experts and not config.parallel_residual
+    return (config.d_ff is not None and not config.experts.n_experts and not config.sublayer.parallel_residual
             and config.kind != "encoder-decoder")
 
 
-def mixed(block: BlockTrace, weights: Block, a: int, b: int, n: int = 41) -> Mixed:
-    """n mixtures of the tokens at positions a and b, from a alone to b alone; the outputs are taken before any norm
-    that follows. For models that `can_be_mixed`, and for tokens that differ there.
+def mixed(block: BlockTrace, weights: Block, a: int, b: int) -> Mixed:
+    """N_MIXTURES mixtures of the tokens at positions a and b, from a alone to b alone; the outputs are taken before any
+    norm that follows. For models that `can_be_mixed`, and for tokens that differ there.
     """
     config = weights.config
     read = weights.mlp_norm(block.resid_mid, config.norm) if config.reads_normed else block.resid_mid
     z = read.detach().double()
-    t = torch.linspace(0, 1, n, dtype=torch.float64, device=z.device)
+    t = torch.linspace(0, 1, N_MIXTURES, dtype=torch.float64, device=z.device)
     with torch.inference_mode():
         mixtures = (1 - t)[:, None] * z[a] + t[:, None] * z[b]
         outputs = weights.feed_forward(mixtures.to(block.resid_mid.dtype))["mlp_out"]

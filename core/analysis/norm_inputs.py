@@ -1,9 +1,10 @@
 """The inputs of a model's norms."""
 from torch import Tensor
 
+from core.model.block import Block
 from core.model.config import ModelConfig
 from core.model.norms import Norm
-from core.model.trace import Trace
+from core.model.trace import BlockTrace, Trace
 from core.model.transformer import Transformer
 
 
@@ -13,7 +14,7 @@ def norm_places(config: ModelConfig) -> set[str]:
     """
     return {"attention"} | {place for place, stands in (("mlp", config.d_ff is not None),
                                                         ("final", not config.norms_sums),
-                                                        ("embedding", config.embedding_norm)) if stands}
+                                                        ("embedding", config.embedding.embedding_norm)) if stands}
 
 
 def norm_input(model: Transformer, trace: Trace, where: str, layer: int) -> tuple[Tensor, Norm]:
@@ -35,4 +36,11 @@ def norm_input(model: Transformer, trace: Trace, where: str, layer: int) -> tupl
         return written, out_norm
     if config.norms_sums:
         return weights.kept(stream) + written, norm
-    return (block.resid_pre if config.parallel_residual else stream), norm
+    return (block.resid_pre if config.sublayer.parallel_residual else stream), norm
+
+
+def feed_forward_input(weights: Block, block: BlockTrace, norm: str) -> Tensor:
+    """(N, d) the input of a block's feed-forward part in a traced pass under this kind of norm."""
+    stream = block.resid_mid if block.cross is None else block.cross.resid_post
+    stream = block.resid_pre if weights.config.sublayer.parallel_residual else stream
+    return weights.mlp_norm(stream, norm) if weights.config.reads_normed else stream

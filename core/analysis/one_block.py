@@ -8,10 +8,13 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from core.model import attention
-from core.model.block import NO_EDITS, Block, PassSettings
+from core.analysis.norm_inputs import feed_forward_input
+from core.model import masks
+from core.model.block import Block
 from core.model.config import ModelConfig
+from core.model.edits import NO_EDITS
 from core.model.norms import Norm
+from core.model.pass_settings import PassSettings
 from core.model.trace import BlockTrace, CrossTrace
 from core.model.transformer import Transformer
 
@@ -65,7 +68,7 @@ def can_be_rewired(config: ModelConfig) -> bool:
     """Whether its norms can stand at the other of PLACEMENTS: each part has one norm, before it or on its sum, and
     there is one stack; an encoder before it would give another memory.
     """
-    return (config.norm_placement in PLACEMENTS and config.first_norm and not config.parallel_residual
+    return (config.norm_placement in PLACEMENTS and config.sublayer.first_norm and not config.sublayer.parallel_residual
             and config.kind != "encoder-decoder")
 
 
@@ -84,9 +87,9 @@ def wiring(config: ModelConfig, layer: int) -> dict[str, tuple[str, ...]]:
     stream, added = "X", []
     for part in parts(config):
         names = [name for name in part.rows if name not in absent]
-        found |= _chain("norm" if config.shared_norm and part == FEED_FORWARD else stream, names)
+        found |= _chain("norm" if config.sublayer.shared_norm and part == FEED_FORWARD else stream, names)
         added.append(names[-1])
-        if config.parallel_residual and part == ATTENTION:
+        if config.sublayer.parallel_residual and part == ATTENTION:
             continue
         end = "H" if part == parts(config)[-1] else part.end
         found |= {part.sum: (stream, *added), end: (part.sum,)} if config.norms_sums else {end: (stream, *added)}
@@ -96,9 +99,11 @@ def wiring(config: ModelConfig, layer: int) -> dict[str, tuple[str, ...]]:
 
 def _absent(config: ModelConfig, layer: int) -> set[str]:
     """The rows of parts that this block does not have."""
-    has = {"norm": config.reads_normed and (layer > 0 or config.first_norm), "cross_norm": config.reads_normed,
-           "norm2": config.reads_normed and not config.shared_norm, "hidden": not config.has_experts(layer),
-           **dict.fromkeys(("added", "cross_added", "added2"), config.norms_output or config.residual_scale != 1)}
+    has = {"norm": config.reads_normed and (layer > 0 or config.sublayer.first_norm), "cross_norm": config.reads_normed,
+           "norm2": config.reads_normed and not config.sublayer.shared_norm,
+            "hidden": not config.experts.in_block(layer),
+           **dict.fromkeys(("added", "cross_added", "added2"),
+                            config.norms_output or config.sublayer.residual_scale != 1)}
     return {name for name, holds in has.items() if not holds}
 
 
@@ -117,7 +122,7 @@ def rows(model: Transformer, block: BlockTrace, layer: int, exchange: Exchange |
     if exchange is not None:
         block, read = exchanged(model, block, layer, exchange, memory)
     elif config.d_ff is not None:
-        read = weights.read_by_feed_forward(block, config.norm)
+        read = feed_forward_input(weights, block, config.norm)
     values = _values(weights, block, read)
     return tuple(Row(name, of, values[name]) for name, of in wiring(config, layer).items())
 
@@ -147,14 +152,14 @@ def exchanged(model: Transformer, block: BlockTrace, layer: int, exchange: Excha
         block = _crossed(weights, _swapped(block.resid_mid, exchange, "cross"), block, memory)
     if config.d_ff is None:
         return block, None
-    if config.parallel_residual:
+    if config.sublayer.parallel_residual:
         changed = replace(block, resid_pre=_swapped(block.resid_pre, exchange, "mlp"))
     elif block.cross is not None:
         stream = _swapped(block.cross.resid_post, exchange, "mlp")
         changed = replace(block, cross=replace(block.cross, resid_post=stream))
     else:
         changed = replace(block, resid_mid=_swapped(block.resid_mid, exchange, "mlp"))
-    read = weights.read_by_feed_forward(changed, config.norm)
+    read = feed_forward_input(weights, changed, config.norm)
     fed = _fed(weights, read)
     stream = changed.resid_mid if changed.cross is None else changed.cross.resid_post
     added, after = _summed(weights, stream, fed["mlp_out"], weights.mlp_norm, weights.mlp_out_norm)
@@ -176,8 +181,8 @@ def _crossed(weights: Block, stream: Tensor, block: BlockTrace, memory: Tensor) 
     """
     config, cross = weights.config, weights.cross
     X = cross.norm(stream, config.norm) if config.reads_normed else stream
-    every = attention.mask("bidirectional", stream.shape[-2], memory.shape[-2], device=memory.device)
-    settings = PassSettings(norm=config.norm, scale_scores=config.scale_scores, residual=True, allowed=every,
+    every = masks.mask("bidirectional", stream.shape[-2], memory.shape[-2], device=memory.device)
+    settings = PassSettings(norm=config.norm, scale_scores=config.scores.scale_scores, residual=True, allowed=every,
                             mask="bidirectional", score=config.score)
     steps = cross.attend_traced(X, memory, settings, NO_EDITS)
     added, after = _summed(weights, stream, steps["attn_out"], cross.norm, cross.out_norm)
@@ -191,7 +196,7 @@ def _summed(weights: Block, stream: Tensor, written: Tensor, norm: Norm | None,
     """The addition to the stream from a part's output (N, d), and the stream after it."""
     config = weights.config
     added = written if out_norm is None else out_norm(written, config.norm)
-    added = added if config.residual_scale == 1 else config.residual_scale * added
+    added = added if config.sublayer.residual_scale == 1 else config.sublayer.residual_scale * added
     total = weights.kept(stream) + added
     return added, norm(total, config.norm) if config.norms_sums else total
 

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from core.model import attention
 from core.model.config import ModelConfig
+from core.model.scores import capped
 from core.model.trace import BlockTrace, Trace
 
 D_KS = tuple(2**k for k in range(10))     # 1 … 512
@@ -130,7 +131,7 @@ def head_products(block: BlockTrace, config: ModelConfig) -> Tensor:
     if config.score == "additive":
         raise ValueError("An additive score is no product of query and key, and nothing is divided.")
     if config.score == "multiplicative":
-        return block.scores.double() * (config.divisor if config.scale_scores else 1.0)
+        return block.scores.double() * (config.divisor if config.scores.scale_scores else 1.0)
     return attention.dot_product_scores(block.Q_rotated.double(),
                                         attention.share_heads(block.K_rotated, config.n_heads).double(), scale=False)
 
@@ -139,11 +140,12 @@ def head_scaling(block: BlockTrace, config: ModelConfig) -> HeadScaling:
     """The effect of the division on the heads of one block. Biases of positions (ALiBi, relative) are added after it.
     """
     raw, root, allowed = head_products(block, config), config.divisor, block.allowed
-    added = (block.scores.double() - attention.capped(raw / (root if config.scale_scores else 1.0), config.score_cap)
+    scaled = raw / (root if config.scores.scale_scores else 1.0)
+    added = (block.scores.double() - capped(scaled, config.scores.score_cap)
              if config.positions in ("alibi", "relative") else torch.zeros(()))
 
     def entropy(scores: Tensor) -> np.ndarray:
-        weights = attention.masked_softmax(attention.capped(scores, config.score_cap) + added, allowed)
+        weights = attention.masked_softmax(capped(scores, config.scores.score_cap) + added, allowed)
         return pattern_entropy(weights, allowed).numpy()
 
     variance = raw[:, allowed].var(-1, unbiased=False).numpy()

@@ -6,7 +6,7 @@ from statistics import NormalDist
 import numpy as np
 
 Z_95 = NormalDist().inv_cdf(0.975)
-N_BINS = 10
+N_BINS, N_DRAWS = 10, 400
 
 
 @dataclass(frozen=True)
@@ -82,26 +82,26 @@ class Calibration:
         return sum(b.count * abs(b.share_right - b.confidence) for b in self.bins if b.count) / self.n
 
 
-def calibrate(confidence: np.ndarray, right: np.ndarray, n_bins: int = N_BINS) -> Calibration:
+def calibrate(confidence: np.ndarray, right: np.ndarray) -> Calibration:
     """The calibration in bins of equal width. confidence (M,): the probability of each prediction, in [0, 1]; right
     (M,) bool: whether it was right. Raises ValueError for M = 0.
     """
     if not len(confidence):
         raise ValueError("There is no prediction to calibrate.")
-    place = np.minimum((confidence * n_bins).astype(int), n_bins - 1)
+    place = np.minimum((confidence * N_BINS).astype(int), N_BINS - 1)
     bins = []
-    for b in range(n_bins):
+    for b in range(N_BINS):
         inside = place == b
         count = int(inside.sum())
         confident, correct = (float(x[inside].mean()) if count else math.nan for x in (confidence, right))
-        bins.append(Bin(b / n_bins, (b + 1) / n_bins, count, confident, correct))
+        bins.append(Bin(b / N_BINS, (b + 1) / N_BINS, count, confident, correct))
     return Calibration(tuple(bins))
 
 
-def chance_errors(confidence: np.ndarray, n_draws: int = 400, seed: int = 0, n_bins: int = N_BINS) -> np.ndarray:
-    """(n_draws,) sorted, lowest first: the expected calibration error of a perfectly calibrated model with these
+def chance_errors(confidence: np.ndarray) -> np.ndarray:
+    """(N_DRAWS,) sorted, lowest first: the expected calibration error of a perfectly calibrated model with these
     confidences (M,) in samples of this size. Chance alone gives an error above 0, since it is a mean of absolute
     values.
     """
-    uniform = np.random.default_rng(seed).random((n_draws, len(confidence)))
-    return np.sort([calibrate(confidence, draws < confidence, n_bins).expected_error for draws in uniform])
+    uniform = np.random.default_rng(0).random((N_DRAWS, len(confidence)))
+    return np.sort([calibrate(confidence, draws < confidence).expected_error for draws in uniform])

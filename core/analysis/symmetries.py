@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from core.model import attention
 from core.model.block import Block
 from core.model.config import ModelConfig
+from core.model.scores import capped
 from core.model.trace import BlockTrace
 from core.model.transformer import Transformer
 
@@ -54,11 +55,6 @@ def split(scores: Tensor) -> Split:
     return Split(centred, symmetric, antisymmetric, float((symmetric**2).sum()) / total if total else 1.0)
 
 
-def self_match(scores: Tensor) -> float:
-    """The share of queries whose highest score, in scores (N, N) before the mask, is the score of their own key."""
-    return float((scores.argmax(-1) == torch.arange(len(scores))).double().mean())
-
-
 def double_copy(model: Transformer) -> Transformer:
     """A copy of the model in float64, on the CPU."""
     return copy.deepcopy(model).to("cpu", torch.float64)
@@ -70,7 +66,7 @@ def with_queries_as_keys(model: Transformer, layer: int, head: int) -> Transform
     """
     def change(block: Block) -> None:
         block.W_K[head] = block.W_Q[head]
-        if block.config.qk_norm_heads:
+        if block.config.sublayer.qk_norm_heads:
             block.k_norm.weight[head] = block.q_norm.weight[head]
         elif block.k_norm is not None:      # all heads share one gain for their keys: give each head its own
             gains = block.k_norm.weight.expand(len(block.W_K), 1, -1).clone()
@@ -106,9 +102,9 @@ def relabelled(model: Transformer, order: Tensor) -> Transformer:
     """
     permuted = copy.deepcopy(model)
     with torch.no_grad():
-        narrow = model.config.embedding_width > 0
+        narrow = model.config.embedding.embedding_width > 0
         axes = WIDTH_AXES | (EMBEDDING_AXES if narrow else {})
-        axes |= {"P": (1,)} if model.config.plain_maps else {}
+        axes |= {"P": (1,)} if model.config.embedding.plain_maps else {}
         for name, values in permuted.named_parameters():
             for axis in axes.get(name.rsplit(".", 1)[-1], ()):
                 # these norms act on the d_k dimensions of a head, or on another width than the stream's
@@ -175,7 +171,8 @@ def _with_block(model: Transformer, layer: int, change: Callable[[Block], None])
                 if getattr(block, name) is not None:
                     setattr(block, name,
                             nn.Parameter(getattr(block, name).repeat_interleave(repeats, 0), requires_grad=False))
-            if block.config.qk_norm_joint or block.config.qk_norm_heads:        # a gain for every head
+            norms = block.config.sublayer
+            if norms.qk_norm_joint or norms.qk_norm_heads:        # a gain for every head
                 # the joint mean square over repeated heads is that over the heads
                 gain = block.k_norm.weight
                 repeated = gain.view(-1, block.config.d_k).repeat_interleave(repeats, 0).view(-1, *gain.shape[1:])
@@ -192,6 +189,6 @@ def scores_alone(block: BlockTrace, config: ModelConfig, head: int) -> Tensor:
     if config.score != "dot":
         return block.scores[head]
     keys = attention.share_heads(block.K_rotated, config.n_heads)
-    scores = attention.dot_product_scores(block.Q_rotated[head], keys[head], scale=config.scale_scores,
+    scores = attention.dot_product_scores(block.Q_rotated[head], keys[head], scale=config.scores.scale_scores,
                                           divisor=config.divisor)
-    return attention.capped(scores, config.score_cap)
+    return capped(scores, config.scores.score_cap)

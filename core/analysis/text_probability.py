@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import torch
 
-from core.model.block import KVCache
+from core.model.kv_cache import KVCache
 from core.model.transformer import Transformer
 
 BATCH_TOKENS = 512      # tokens of one batch

@@ -15,6 +15,7 @@ from torch import Tensor
 # P is multiplied by this during the first quarter, so that neighbours find each other before the map is full
 EXAGGERATED = 12.0
 MOMENTUM = (0.5, 0.8)
+REPORT_EVERY = 20        # moves
 
 
 @dataclass(frozen=True)
@@ -67,9 +68,8 @@ def gradient(P: Tensor, places: Tensor) -> tuple[Tensor, Tensor]:
     return 4 * (pull.sum(1, keepdim=True) * places - pull @ places), Q
 
 
-def tsne(vectors: Tensor, start: Tensor, perplexity: float = 30.0, steps: int = 400,
-         report_every: int = 20) -> Iterator[MapStep]:
-    """The map as it settles, every `report_every` moves and at the end.
+def tsne(vectors: Tensor, start: Tensor, perplexity: float, steps: int) -> Iterator[MapStep]:
+    """The map as it settles, every REPORT_EVERY moves and at the end.
 
     It begins at `start` (n, 2), such as two principal axes, and nothing is random.
     """
@@ -83,7 +83,7 @@ def tsne(vectors: Tensor, start: Tensor, perplexity: float = 30.0, steps: int = 
         speed = MOMENTUM[0 if early else 1] * speed - rate * gains * slope
         places = places + speed
         places = places - places.mean(0)
-        if step % report_every == 0 or step == steps:
+        if step % REPORT_EVERY == 0 or step == steps:
             kept = P > 0
             yield MapStep(step, steps, places, float((P[kept] * (P[kept] / Q[kept].clamp(min=1e-300)).log()).sum()))
 

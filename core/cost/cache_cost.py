@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import torch
 
 from core.cost.counting import mlp_parameters
-from core.model.block import KVCache
 from core.model.config import ModelConfig
 from core.model.generation import next_logits
+from core.model.kv_cache import KVCache
 from core.model.transformer import Transformer
 
 BYTES = 4       # of a float32

@@ -4,7 +4,6 @@ memory of weights and of the KV cache.
 Symbols as in core.model.config; L blocks (of three sublayers each in an encoder-decoder's decoder). A multiplication
 and an addition are two operations.
 """
-import dataclasses
 import functools
 import json
 import zlib
@@ -17,7 +16,7 @@ PARTS = ("E", "P", "attention", "mlp", "norms", "biases", "output")
 PRODUCTS = ("qkv", "scores", "weighted", "maps_out", "mlp", "output")     # in the order of a pass
 BYTES = {"float32": 4, "bf16": 2, "int8": 1}      # of one number
 # the modules of a forward pass
-_FORWARD = ("transformer", "block", "attention", "positional", "normalisation", "norms", "activation",
+_FORWARD = ("transformer", "block", "attention", "scores", "ends", "positional", "normalisation", "norms", "activation",
             "feed_forward", "experts")
 # parameter names by part; all others belong to attention
 _LEAVES = {"output": ("W_U", "W_C", "W_H", "W_P"), "P": ("P", "r"), "E": ("E", "T", "W_E"),
@@ -32,7 +31,7 @@ def attention_parameters(config: ModelConfig) -> int:
     """
     d, h, h_kv, d_k, d_v = config.d_model, config.n_heads, config.n_kv_heads, config.d_k, config.d_v
     score = {"dot": 0, "multiplicative": h * d_k * d_k, "additive": h * d_k}[config.score]
-    return h * d * d_k + h_kv * d * (d_k + d_v) + h * d_v * d + score + h * config.attention_sinks
+    return h * d * d_k + h_kv * d * (d_k + d_v) + h * d_v * d + score + h * config.scores.attention_sinks
 
 
 def attention_biases(config: ModelConfig) -> int:
@@ -58,35 +57,36 @@ def mlp_biases(config: ModelConfig, width: int | None = None) -> int:
 
 def expert_blocks(config: ModelConfig) -> int:
     """The number of blocks of experts."""
-    return sum(map(config.has_experts, range(config.n_layers)))
+    return sum(map(config.experts.in_block, range(config.n_layers)))
 
 
 def experts_parameters(config: ModelConfig, experts: int) -> int:
     """The maps of one block of experts, counting `experts` of them, with the router's d n and the shared expert's maps
     and gate.
     """
-    shared = mlp_parameters(config, config.d_shared_expert) + config.d_model if config.d_shared_expert else 0
-    return experts * mlp_parameters(config, config.d_expert) + config.d_model * config.n_experts + shared
+    d, of = config.d_model, config.experts
+    shared = mlp_parameters(config, of.d_shared_expert) + d if of.d_shared_expert else 0
+    return experts * mlp_parameters(config, of.d_expert) + d * of.n_experts + shared
 
 
 def experts_biases(config: ModelConfig, experts: int) -> int:
     """The biases of one block of experts, counting `experts` of them, and the router's."""
-    return (experts * mlp_biases(config, config.d_expert) + mlp_biases(config, config.d_shared_expert)
-            + config.router_bias * config.n_experts)
+    return (experts * mlp_biases(config, config.experts.d_expert) + mlp_biases(config, config.experts.d_shared_expert)
+            + config.experts.router_bias * config.experts.n_experts)
 
 
 def active_neurons(config: ModelConfig, blocks: int) -> int:
     """The neurons of `blocks` blocks, all of a stack, that compute something for one token."""
     of_experts = expert_blocks(config)
     return ((blocks - of_experts) * (config.d_ff or 0)
-            + of_experts * (config.n_active_experts * config.d_expert + config.d_shared_expert))
+            + of_experts * (config.experts.n_active_experts * config.experts.d_expert + config.experts.d_shared_expert))
 
 
 def fed_parameters(config: ModelConfig, blocks: int, active: bool = False) -> tuple[int, int]:
     """(maps, biases) of the feed-forward parts of `blocks` blocks, all of a stack; `active`: only what one token goes
     through.
     """
-    experts, of_experts = config.n_active_experts if active else config.n_experts, expert_blocks(config)
+    experts, of_experts = config.experts.n_active_experts if active else config.experts.n_experts, expert_blocks(config)
     return ((blocks - of_experts) * mlp_parameters(config) + of_experts * experts_parameters(config, experts),
             (blocks - of_experts) * mlp_biases(config) + of_experts * experts_biases(config, experts))
 
@@ -104,16 +104,16 @@ def stack_norms(config: ModelConfig, blocks: int, attentions: int) -> int:
     """Norms of d features in one stack: one for each sublayer (one for both, if they share it), two in a sandwich, and
     one more at the end of a stack that norms no sums.
     """
-    feed_forward = 0 if config.d_ff is None or config.shared_norm else 1
+    feed_forward = 0 if config.d_ff is None or config.sublayer.shared_norm else 1
     inside = blocks * (attentions + feed_forward) * (2 if config.norm_placement == "sandwich" else 1)
     return inside + (not config.norms_sums)
 
 
 def qk_norm_width(config: ModelConfig) -> int:
     """Gains of the norms of queries and keys in one attention: d_k each, or one for every component of every head."""
-    if not config.qk_norm:
+    if not config.sublayer.qk_norm:
         return 0
-    each = config.qk_norm_joint or config.qk_norm_heads
+    each = config.sublayer.qk_norm_joint or config.sublayer.qk_norm_heads
     return config.d_k * (config.n_heads + config.n_kv_heads if each else 2)
 
 
@@ -121,8 +121,8 @@ def norm_count(config: ModelConfig) -> int:
     """Norms of d features in the whole model: those of its stacks, one for the embeddings of each, one for a head's
     transform.
     """
-    return (sum(stack_norms(config, *stack) + config.embedding_norm for stack in stacks(config))
-            + config.head_curves - (not config.first_norm))
+    return (sum(stack_norms(config, *stack) + config.embedding.embedding_norm for stack in stacks(config))
+            + config.head_curves - (not config.sublayer.first_norm))
 
 
 def parameters_by_part(config: ModelConfig, active: bool = False) -> dict[str, int]:
@@ -136,26 +136,26 @@ def parameters_by_part(config: ModelConfig, active: bool = False) -> dict[str, i
     of an untied unembedding, d² of a head's transform, d n_classes of a classification head and d² of its transform.
     """
     d, e, blocks = config.d_model, config.d_embedding, sum(count for count, _ in stacks(config))
-    attentions = sum(count * each for count, each in stacks(config))
+    attentions, embedding, head = sum(count * each for count, each in stacks(config)), config.embedding, config.head
     positions = {"learned": config.n_context * config.d_entering * len(stacks(config)),
-                 "relative": config.n_heads * (len(stacks(config)) * config.relative_buckets
-                                               or blocks * (2 * config.relative_max_distance + 1))}
+                 "relative": config.n_heads * (len(stacks(config)) * config.position_bias.relative_buckets
+                                               or blocks * (2 * config.position_bias.relative_max_distance + 1))}
     fed = fed_parameters(config, blocks, active)
     of_queries = attentions * qk_norm_width(config)
-    gains = norm_count(config) * d + of_queries - (d - e) * (config.embedding_norm + config.head_curves)
-    shifts = gains - of_queries * config.qk_norm_heads
+    gains = norm_count(config) * d + of_queries - (d - e) * (embedding.embedding_norm + config.head_curves)
+    shifts = gains - of_queries * config.sublayer.qk_norm_heads
     return {
-        "E": (config.vocab_size + config.n_token_types) * e + (e * d if config.embedding_width else 0),
+        "E": (config.vocab_size + embedding.n_token_types) * e + (e * d if embedding.embedding_width else 0),
         "P": positions.get(config.positions, 0),
         "attention": attentions * attention_parameters(config),
         "mlp": fed[0],
-        "norms": gains * config.norm_gain + shifts * config.norm_bias,
-        "biases": attentions * attention_biases(config) + fed[1] + config.n_classes
-                  + (config.vocab_size if config.unembedding_bias else 0)
-                  + (e if config.head_transform and config.head_bias else 0) + (d if config.classifies_alone else 0)
-                  + (d if config.embedding_width and not config.plain_maps else 0),
-        "output": (0 if config.tied_embeddings else config.vocab_size * e) + d * config.n_classes
-                  + (d * e if config.head_transform else 0) + (d * d if config.classifies_alone else 0),
+        "norms": gains * config.sublayer.norm_gain + shifts * config.sublayer.norm_bias,
+        "biases": attentions * attention_biases(config) + fed[1] + head.n_classes
+                  + (config.vocab_size if head.unembedding_bias else 0)
+                  + (e if head.head_transform and head.head_bias else 0) + (d if head.classifies_alone else 0)
+                  + (d if embedding.embedding_width and not embedding.plain_maps else 0),
+        "output": (0 if config.tied_embeddings else config.vocab_size * e) + d * head.n_classes
+                  + (d * e if head.head_transform else 0) + (d * d if head.classifies_alone else 0),
     }
 
 
@@ -175,7 +175,7 @@ def active_parameters(config: ModelConfig) -> int:
     >>> sizes = dict(vocab_size=32_000, d_model=4096, n_layers=32, n_heads=32, n_kv_heads=8, d_ff=14_336,
     ...              n_context=32_768, norm="rmsnorm", norm_bias=False, activation="swiglu", positions="rotary",
     ...              attention_bias=False, mlp_bias=False, tied_embeddings=False, n_experts=8, n_active_experts=2)
-    >>> n_parameters(ModelConfig(**sizes)), active_parameters(ModelConfig(**sizes))     # Mixtral 8x7B
+    >>> n_parameters(ModelConfig.of(**sizes)), active_parameters(ModelConfig.of(**sizes))    # Mixtral 8x7B
     (46702792704, 12879925248)
     """
     return sum(parameters_by_part(config, active=True).values())
@@ -207,7 +207,7 @@ def structure_bits(config: ModelConfig) -> int:
 
     An upper bound, since a shorter program would do.
     """
-    return 8 * len(zlib.compress(_sources() + json.dumps(dataclasses.asdict(config)).encode(), 9))
+    return 8 * len(zlib.compress(_sources() + json.dumps(config.to_dict()).encode(), 9))
 
 
 @functools.cache
@@ -248,9 +248,9 @@ def products(config: ModelConfig, n_tokens: int, cached: int = 0, n_source: int 
     writing = h * config.d_v * d
     operations = dict.fromkeys(PRODUCTS, 0)
     operations["output"] = 2 * n * (
-        (e if config.head_transform else d) * config.vocab_size + config.head_transform * d * e
-        + (e * d if config.embedding_width else 0)) + 2 * d * (
-        config.n_classes + d * config.classifies_alone)
+        (e if config.head.head_transform else d) * config.vocab_size + config.head.head_transform * d * e
+        + (e * d if config.embedding.embedding_width else 0)) + 2 * d * (
+        config.head.n_classes + d * config.head.classifies_alone)
 
     def add(blocks: int, length: int, keys: int) -> None:
         operations["qkv"] += blocks * 2 * length * (attention_parameters(config) - writing)
@@ -305,5 +305,5 @@ def trace_bytes(config: ModelConfig, n_tokens: int) -> int:
     heads = (h * (config.d_k + config.d_v) + config.n_kv_heads * (config.d_k + config.d_v)
              + (config.positions == "rotary") * (h + config.n_kv_heads) * config.d_k)
     block, of_experts = n * (5 * d + heads) + 2 * h * n * n, expert_blocks(config)
-    fed = (config.n_layers - of_experts) * (config.d_ff or 0) + of_experts * config.n_experts
+    fed = (config.n_layers - of_experts) * (config.d_ff or 0) + of_experts * config.experts.n_experts
     return 4 * (config.n_layers * block + n * (2 * fed + config.vocab_size + 3 * d))

@@ -4,7 +4,6 @@ Each sum, product, quotient or comparison of two numbers, and each exp, tanh, er
 Picking numbers (a row of E, what a mask hides) counts as none, like making the tables that are known before a pass,
 such as sines and the slopes of ALiBi. Symbols as in core.model.config.
 """
-from dataclasses import replace
 
 from core.cost.counting import (
     active_neurons,
@@ -28,7 +27,7 @@ def norm(config: ModelConfig, width: int, kind: str = "") -> int:
     quotient, and the gain and the bias if there are any.
     """
     shift = 2 * width if (kind or config.norm) == "layernorm" else 0
-    return shift + (3 + config.norm_gain + config.norm_bias) * width + 2
+    return shift + (3 + config.sublayer.norm_gain + config.sublayer.norm_bias) * width + 2
 
 
 def softmax(n: int) -> int:
@@ -77,7 +76,7 @@ def _add_stack(config: ModelConfig, operations: dict[str, int], stack: tuple[int
     for part, count in _experts(config).items():
         operations[part] += n * expert_blocks(config) * count
     # the stream is multiplied by α under DeepNorm, what a sublayer adds by a residual scale; then they are added
-    kept = 1 + (config.norm_placement == "deepnorm") + (config.residual_scale != 1)
+    kept = 1 + (config.norm_placement == "deepnorm") + (config.sublayer.residual_scale != 1)
     summed = (attentions + feed_forward) * kept * config.d_model + attention_biases(config)
     biases = fed_parameters(config, blocks, active=True)[1]
     operations["additions"] += n * (blocks * summed + biases) + _positions(config, blocks, n, keys)
@@ -88,8 +87,9 @@ def _experts(config: ModelConfig) -> dict[str, int]:
     router's softmax, with the division of the weights by their sum; each output times its weight, and their sum; and
     for a shared expert the sigmoid, the product with it and its sum with the others.
     """
-    k, d, shared = config.n_active_experts, config.d_model, config.d_shared_expert
-    return {"softmax": softmax(config.n_experts) + (2 * k - 1) * config.experts_renormalised if k else 0,
+    k, d, shared = config.experts.n_active_experts, config.d_model, config.experts.d_shared_expert
+    return {"softmax": (softmax(config.experts.n_experts)
+                        + (2 * k - 1) * config.experts.experts_renormalised) if k else 0,
             "activation": 4 * (shared > 0),
             "additions": (2 * k - 1) * d + 2 * d * (shared > 0) if k else 0}
 
@@ -97,14 +97,14 @@ def _experts(config: ModelConfig) -> dict[str, int]:
 def _query_norms(config: ModelConfig, vectors: int) -> int:
     """The norms of `vectors` queries or keys of one token, in a model that has them; those of each head have no bias.
     """
-    if config.qk_norm_heads:
-        return vectors * norm(replace(config, norm_bias=False), config.d_k, "layernorm")
-    return vectors * norm(config, config.d_k, "rmsnorm") if config.qk_norm else 0
+    if config.sublayer.qk_norm_heads:
+        return vectors * norm(config.changed(norm_bias=False), config.d_k, "layernorm")
+    return vectors * norm(config, config.d_k, "rmsnorm") if config.sublayer.qk_norm else 0
 
 
 def _weights(config: ModelConfig, n: int, keys: int) -> int:
     """The softmax of every query's scores in one block, and their division by √d_k."""
-    return config.n_heads * n * (softmax(keys) + config.scale_scores * keys)
+    return config.n_heads * n * (softmax(keys) + config.scores.scale_scores * keys)
 
 
 def _positions(config: ModelConfig, blocks: int, n: int, keys: int) -> int:
@@ -131,13 +131,14 @@ def _add_cross(config: ModelConfig, operations: dict[str, int], n: int, read: in
 def _add_ends(config: ModelConfig, operations: dict[str, int], n: int) -> None:
     """Add the operations before the first block and after the last one."""
     d, e = config.d_model, config.d_embedding
-    operations["norms"] += n * (config.embedding_norm + config.head_curves) * norm(config, e)
+    operations["norms"] += n * (config.embedding.embedding_norm + config.head_curves) * norm(config, e)
     operations["softmax"] += n * softmax(config.vocab_size)
     operations["activation"] += n * config.head_curves * e * CURVES[_curve(config)]
-    operations["additions"] += n * ((config.embedding_scale != 1) * e + (config.n_token_types > 0) * e
-                                    + config.head_transform * config.head_bias * e
-                                    + (config.embedding_width > 0 and not config.plain_maps) * d
-                                    + config.unembedding_bias * config.vocab_size)
-    operations["activation"] += d * CURVES.get(config.class_transform, 0)
-    operations["norms"] -= n * (not config.first_norm) * norm(config, d)
-    operations["additions"] += config.n_classes + d * config.classifies_alone
+    operations["additions"] += n * ((config.embedding.embedding_scale != 1) * e
+                                    + (config.embedding.n_token_types > 0) * e
+                                    + config.head.head_transform * config.head.head_bias * e
+                                    + (config.embedding.embedding_width > 0 and not config.embedding.plain_maps) * d
+                                    + config.head.unembedding_bias * config.vocab_size)
+    operations["activation"] += d * CURVES.get(config.head.class_transform, 0)
+    operations["norms"] -= n * (not config.sublayer.first_norm) * norm(config, d)
+    operations["additions"] += config.head.n_classes + d * config.head.classifies_alone

@@ -55,9 +55,3 @@ def writing(config: ModelConfig, n: int, batch: int = 1) -> Work:
 def attainable(work: Work, device: Hardware) -> float:
     """Operations a second that the device reaches at most: the roof above the work's intensity."""
     return min(device.peak, work.intensity * device.bandwidth)
-
-
-def devices_needed(config: ModelConfig, n: int, batch: int, device: Hardware) -> int:
-    """How many devices together have room for all weights and the keys and values of `batch` texts of n tokens."""
-    size = BYTES[DTYPE] * n_parameters(config) + batch * kv_cache_bytes(config, n, DTYPE)
-    return -(-size // round(device.gigabytes * 1e9))

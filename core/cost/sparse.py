@@ -60,7 +60,7 @@ def windowed_attention(Q: Tensor, K: Tensor, V: Tensor, window: int) -> Tensor:
 
     The queries are cut into blocks as long as the window; a block meets its own keys and those of the block before:
     2 w keys a query instead of N, and no matrix of N × N. A test compares it with attention under the sliding window of
-    `attention.mask`.
+    `masks.mask`.
     """
     n, w = Q.shape[-2], window
     # (..., blocks, w, d)

@@ -10,13 +10,14 @@ import torch
 
 from core.analysis.text_probability import next_log_probs
 from core.evaluation.teaching_tasks import is_right, word_ends
-from core.model.block import KVCache
 from core.model.generation import log_probs_of, next_logits, reorder
+from core.model.kv_cache import KVCache
 from core.model.tokenizer import Tokenizer
 from core.model.transformer import Transformer
 from core.training.teaching_text import Exercise
 
 LONGEST = 14        # tokens of an answer
+N_ANSWERS = 4       # of an exercise, each with another first token
 BATCH = 48          # questions that are answered side by side
 
 
@@ -59,10 +60,10 @@ def claims(model: Transformer, tokenizer: Tokenizer, exercises: Sequence[Exercis
             yield i, Claim(exercises[i], new, tokenizer.decode(new), log_probs)
 
 
-def leading(model: Transformer, tokenizer: Tokenizer, exercises: Sequence[Exercise], n: int = 4) -> list[list[Claim]]:
-    """Return for each exercise n whole answers, the most probable first: each begins with a different one of the n most
-    probable first tokens and continues greedily. The empty answer is among them if the model would end the line at
-    once. `greedy` picks the one that the model writes.
+def leading(model: Transformer, tokenizer: Tokenizer, exercises: Sequence[Exercise]) -> list[list[Claim]]:
+    """Return for each exercise N_ANSWERS whole answers, the most probable first: each begins with another of as many
+    most probable first tokens and continues greedily. The empty answer is among them if the model would end the line
+    at once. `greedy` picks the one that the model writes.
     """
     most, ends = max(1, model.config.n_context - LONGEST - 1), _ends(tokenizer)
     rows = [tokenizer.prompt(exercise.prompt, most).token_ids for exercise in exercises]
@@ -70,8 +71,8 @@ def leading(model: Transformer, tokenizer: Tokenizer, exercises: Sequence[Exerci
     for i, scores in enumerate(torch.from_numpy(next_log_probs(model, rows))):
         empty = Claim(exercises[i], (), "", (float(scores[ends[0]].logsumexp(-1)),))
         claims.append([empty] if ends[0][scores.argmax()] else [])
-        best = scores.masked_fill(ends[0], -math.inf).topk(n - len(claims[i]))
-        begun += zip([i] * n, best.indices.tolist(), best.values.tolist())
+        best = scores.masked_fill(ends[0], -math.inf).topk(N_ANSWERS - len(claims[i]))
+        begun += zip([i] * N_ANSWERS, best.indices.tolist(), best.values.tolist())
     written = _written(model, ends, [(*rows[i], first) for i, first, _ in begun], begun=True)
     for (i, first, value), (new, log_probs) in zip(begun, written):
         claims[i].append(Claim(exercises[i], (first, *new), tokenizer.decode((first, *new)), (value, *log_probs)))

@@ -11,8 +11,8 @@ import torch
 import torch.nn.functional as F
 
 from core.evaluation.ngrams import TrigramModel
-from core.model.block import KVCache
 from core.model.generation import log_probs_of, next_logits, reorder
+from core.model.kv_cache import KVCache
 from core.model.tokenizer import Tokenizer
 from core.model.transformer import Transformer
 from core.training import corpus

@@ -1,4 +1,4 @@
-"""Conversion of Hugging Face models of the families of families.TITLES into our Transformer, so that every lesson works
+"""Conversion of Hugging Face models of the families of tables.TITLES into our Transformer, so that every lesson works
 on them, and of our models into theirs.
 
     preview(name) -> Preview                    architecture and size before the download or loading, to check limits
@@ -36,12 +36,13 @@ import torch
 from core.cost import counting
 from core.huggingface import hub, refusals, tokenizer_forms, tokenizer_settings, tokens, weights
 from core.huggingface.errors import PretrainedError, Stopped, read_table, short
-from core.huggingface.families import TITLES, plan_of, refuse_unknown
+from core.huggingface.families import plan_of, refuse_unknown
 from core.huggingface.fields import family_of, token_ids, unsupported
 from core.huggingface.plan import Plan
 from core.huggingface.refusals import refuse_other_head
 from core.huggingface.saving import save_pretrained
 from core.huggingface.stored import Stored
+from core.huggingface.tables import TITLES
 from core.model.config import ModelConfig
 from core.model.tokenizer import Tokenizer
 from core.model.transformer import Transformer
@@ -176,10 +177,10 @@ def _with_ends(config: ModelConfig, generation: dict, tokenizer: Tokenizer) -> M
     """
     if config.kind == "encoder":
         return config
-    ends = dict.fromkeys((config.end_of_text, *config.end_tokens,
+    ends = dict.fromkeys((config.end_of_text, *config.special.end_tokens,
                           *token_ids(generation.get("eos_token_id"), config.vocab_size), tokenizer.end_of_text))
     first, *others = [i for i in ends if i is not None] or [None]
-    return dataclasses.replace(config, end_of_text=first, end_tokens=tuple(others))
+    return config.changed(end_of_text=first, end_tokens=tuple(others))
 
 
 def _with_forbidden(config: ModelConfig, bad_words: object) -> ModelConfig:
@@ -193,16 +194,16 @@ def _with_forbidden(config: ModelConfig, bad_words: object) -> ModelConfig:
     forbidden = [token_ids(word, config.vocab_size) for word in bad_words] if isinstance(bad_words, list) else [()]
     if any(len(word) != 1 for word in forbidden):
         raise unsupported(f"bad_words_ids = {short(bad_words)}")
-    return dataclasses.replace(config, never_written=tuple(word[0] for word in forbidden))
+    return config.changed(never_written=tuple(word[0] for word in forbidden))
 
 
 def _with_tokens(config: ModelConfig, tokenizer: Tokenizer) -> ModelConfig:
     """The config with the tokenizer's begin and mask tokens; the begin token of T5's target is the config's."""
     if isinstance(tokenizer, tokens.NumberedTokens):
         return config
-    begin = (config.begin_of_text if config.kind == "encoder-decoder"
+    begin = (config.special.begin_of_text if config.kind == "encoder-decoder"
              else tokenizer.begin[0] if tokenizer.begin else None)
-    return dataclasses.replace(config, begin_of_text=begin, mask_token=tokenizer.mask_token)
+    return config.changed(begin_of_text=begin, mask_token=tokenizer.mask_token)
 
 
 def _built(plan: Plan, parameters: dict[str, torch.Tensor]) -> Transformer:

@@ -42,7 +42,7 @@ def _bart_like(f: Fields, names: Collection[str], **differences) -> Plan:
     n_heads = f.whole("encoder_attention_heads", "num_attention_heads")
     f.refuse(tie_word_embeddings=True, decoder_attention_heads=n_heads, decoder_ffn_dim=f.whole("encoder_ffn_dim"))
     d, vocab_size = f.whole("d_model", "hidden_size"), f.whole("vocab_size")
-    config = ModelConfig(
+    config = ModelConfig.of(
         kind="encoder-decoder", vocab_size=vocab_size, d_model=d, n_layers=f.layers("decoder_layers"),
         n_encoder_layers=f.layers("encoder_layers", "num_hidden_layers"), n_heads=n_heads,
         d_ff=f.whole("encoder_ffn_dim"), n_context=f.whole("max_position_embeddings"),
@@ -55,9 +55,10 @@ def _bart_like(f: Fields, names: Collection[str], **differences) -> Plan:
         tensors += _ends_of_stack(config, ours, theirs)
         for layer in range(depth):
             tensors += _block(config, f"{ours}blocks.{layer}.", f"{theirs}layers.{layer}.", crossed=not ours)
-    if config.unembedding_bias:
+    if config.head.unembedding_bias:
         tensors.append(Entry("final_logits_bias", (1, vocab_size), ("b_U",), lambda w: (w[0],), lambda b: b[None]))
-    return finished(config, tensors, "model.", "lm_head", COPIES, TABLES if config.sinusoidal_halves else None)
+    return finished(config, tensors, "model.", "lm_head", COPIES,
+                    TABLES if config.embedding.sinusoidal_halves else None)
 
 
 def _ends_of_stack(config: ModelConfig, ours: str, theirs: str) -> list[Entry]:
@@ -66,7 +67,7 @@ def _ends_of_stack(config: ModelConfig, ours: str, theirs: str) -> list[Entry]:
     if config.positions == "learned":
         tensors.append(entries.without_first(f"{theirs}embed_positions.weight", f"{ours}P", 2, config.n_context,
                                              config.d_model))
-    if config.embedding_norm:
+    if config.embedding.embedding_norm:
         tensors += entries.norm(config, f"{ours}embedding_norm", f"{theirs}layernorm_embedding")
     return tensors + ([] if config.norms_sums else entries.norm(config, f"{ours}final_norm", f"{theirs}layer_norm"))
 

@@ -21,7 +21,7 @@ from core.model.config import ModelConfig
 def gpt2(f: Fields, names: Collection[str]) -> Plan:
     f.refuse(scale_attn_weights=True, scale_attn_by_inverse_layer_idx=False, add_cross_attention=False)
     vocab_size, d = f.whole("vocab_size"), f.whole("n_embd", "hidden_size")
-    config = ModelConfig(
+    config = ModelConfig.of(
         vocab_size=vocab_size, d_model=d,
         n_layers=f.layers("n_layer", "num_hidden_layers"), n_heads=f.whole("n_head", "num_attention_heads"),
         n_context=f.whole("n_positions", "n_ctx", "max_position_embeddings"), d_ff=f.whole("n_inner", default=4 * d),

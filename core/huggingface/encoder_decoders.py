@@ -21,7 +21,7 @@ def t5(f: Fields, names: Collection[str]) -> Plan:
     act = f.get("feed_forward_proj", "relu")
     gated, curve = act.startswith("gated-"), "gelu_new" if act == "gated-gelu" else act.removeprefix("gated-")
     f.refuse(is_gated_act=gated, dense_act_fn=curve)
-    config = ModelConfig(
+    config = ModelConfig.of(
         kind="encoder-decoder", vocab_size=vocab_size, d_model=d,
         n_layers=f.layers("num_decoder_layers", default=n_layers),
         n_encoder_layers=n_layers, n_heads=f.whole("num_heads", "num_attention_heads"),
@@ -36,7 +36,7 @@ def t5(f: Fields, names: Collection[str]) -> Plan:
     for ours, theirs, depth in (("encoder.", "encoder.", n_layers), ("", "decoder.", config.n_layers)):
         tensors += [*entries.norm(config, f"{ours}final_norm", f"{theirs}final_layer_norm"),
                  entries.transposed(f"{theirs}block.0.layer.0.SelfAttention.relative_attention_bias.weight", f"{ours}r",
-                                    config.relative_buckets, config.n_heads)]
+                                    config.position_bias.relative_buckets, config.n_heads)]
         for layer in range(depth):
             tensors += _t5_block(config, f"{ours}blocks.{layer}.", f"{theirs}block.{layer}.layer.", crossed=not ours)
     return finished(config, tensors, "", "lm_head", ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight"))

@@ -21,7 +21,7 @@ def _bert_like(f: Fields, names: Collection[str], base: str, layers: str, block:
     """
     headed = not names or any(name.startswith(tuple(head.values())) for name in names)
     settings |= task_heads.class_settings(f, "language" if headed else task_heads.head_of(f, names), classes["curve"])
-    config = ModelConfig(
+    config = ModelConfig.of(
         kind="encoder", vocab_size=f.whole("vocab_size"), norm_placement="post", embedding_norm=True,
         head_transform=headed, unembedding_bias=headed,
         tied_embeddings=f.get("tie_word_embeddings", True) or not headed, end_of_text=None, **settings)
@@ -30,9 +30,9 @@ def _bert_like(f: Fields, names: Collection[str], base: str, layers: str, block:
             *entries.norm(config, "embedding_norm", f"{tables}LayerNorm"),
             entries.without_first(f"{tables}position_embeddings.weight", "P", n_first, config.n_context, e),
             *usual_blocks(config, base + layers, block)]
-    if config.n_token_types:
-        tensors.append(entries.as_is(f"{tables}token_type_embeddings.weight", "T", config.n_token_types, e))
-    if config.embedding_width:
+    if config.embedding.n_token_types:
+        tensors.append(entries.as_is(f"{tables}token_type_embeddings.weight", "T", config.embedding.n_token_types, e))
+    if config.embedding.embedding_width:
         tensors += [entries.transposed(f"{base}embeddings_project.weight", "W_E", d, e),
                     entries.as_is(f"{base}embeddings_project.bias", "b_E", d)]
     tensors += task_heads.class_entries(config, classes["dense"], classes["out"])

@@ -166,9 +166,10 @@ def _query_norms(config: ModelConfig, ours: str, theirs: str, names: Mapping[str
                  gain_offset: float) -> list[Entry]:
     """The gains of the norms of queries and keys; gains of separate heads are in one tensor or in one for each."""
     tensors, d_k = [], config.d_k
-    for norm, heads in (("q_norm", config.n_heads), ("k_norm", config.n_kv_heads)) if config.qk_norm else ():
+    for norm, heads in (("q_norm", config.n_heads), ("k_norm", config.n_kv_heads)) if config.sublayer.qk_norm else ():
         gain, stored = f"{ours}{norm}.weight", f"{theirs}{names[norm]}.weight"
-        shape = (heads, d_k) if config.qk_norm_heads else (heads * d_k,) if config.qk_norm_joint else (d_k,)
+        shape = ((heads, d_k) if config.sublayer.qk_norm_heads
+                 else (heads * d_k,) if config.sublayer.qk_norm_joint else (d_k,))
         tensors += rows(stored, gain, heads, d_k) if "{}" in stored else [as_is(stored, gain, *shape, plus=gain_offset)]
     return tensors
 
@@ -189,15 +190,15 @@ def feed_forward(config: ModelConfig, ours: str, theirs: str, up: str, down: str
 def norm(config: ModelConfig, ours: str, theirs: str, gain_offset: float = 0.0) -> list[Entry]:
     """The gain of a norm, gain_offset more than the stored one, and its bias, if it has them."""
     d = config.d_embedding if ours in ("embedding_norm", "head_norm") else config.d_model
-    gain = [as_is(f"{theirs}.weight", f"{ours}.weight", d, plus=gain_offset)] if config.norm_gain else []
-    return gain + ([as_is(f"{theirs}.bias", f"{ours}.bias", d)] if config.norm_bias else [])
+    gain = [as_is(f"{theirs}.weight", f"{ours}.weight", d, plus=gain_offset)] if config.sublayer.norm_gain else []
+    return gain + ([as_is(f"{theirs}.bias", f"{ours}.bias", d)] if config.sublayer.norm_bias else [])
 
 
 def shared_norm(config: ModelConfig, ours: str, theirs: str) -> list[Entry]:
     """The one norm through which attention and feed-forward of a block read the stream."""
     return [Entry(f"{theirs}.{name}", (config.d_model,), (f"{ours}attn_norm.{name}", f"{ours}mlp_norm.{name}"),
                   lambda w: (w, w), lambda w, _: w)
-            for name, has_it in (("weight", config.norm_gain), ("bias", config.norm_bias)) if has_it]
+            for name, has_it in (("weight", config.sublayer.norm_gain), ("bias", config.sublayer.norm_bias)) if has_it]
 
 
 def paired_side_by_side(entry: Entry, width: int) -> Entry:

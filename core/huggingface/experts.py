@@ -116,7 +116,8 @@ def _config(f: Fields, base: float = 10_000.0, epsilon: float = 1e-6, default_ro
         settings["activation"] = f.activation("hidden_act", "silu", gated=True)
     config = config_of(f, **settings | differences)
     # if no block is dense, the config's width of dense blocks means nothing
-    return replace(config, d_ff=config.d_expert) if config.n_experts and not config.block_experts else config
+    experts = config.experts
+    return replace(config, d_ff=experts.d_expert) if experts.n_experts and not experts.block_experts else config
 
 
 def _some_blocks(f: Fields, n: int, active: int, d_expert: int, d_shared: int = 0) -> dict:
@@ -163,9 +164,9 @@ def _plan(config: ModelConfig, names: Collection[str], own: Names,
         tensors += [*entries.attention(config, ours, theirs, LLAMA_BLOCK),
                     *entries.norm(config, f"{ours}attn_norm", f"{theirs}input_layernorm"),
                     *entries.norm(config, f"{ours}mlp_norm", f"{theirs}post_attention_layernorm")]
-        if config.attention_sinks:
+        if config.scores.attention_sinks:
             tensors.append(entries.as_is(f"{theirs}self_attn.sinks", f"{ours}sinks", config.n_heads))
-        if config.has_experts(layer):
+        if config.experts.in_block(layer):
             tensors += _mixture(config, ours, theirs, own, merged or separate_experts(own))
         else:
             tensors += entries.feed_forward(config, ours, theirs, "mlp.up_proj", "mlp.down_proj", "mlp.gate_proj")
@@ -178,11 +179,11 @@ def _mixture(config: ModelConfig, ours: str, theirs: str, own: Names,
              experts: Callable[[ModelConfig, str, str], list[Entry]]) -> list[Entry]:
     """The router, the experts, and the shared one with its gate, of one block."""
     ours, d = f"{ours}mixture.", config.d_model
-    tensors = [entries.transposed(f"{theirs}{own.router}.weight", f"{ours}W_R", config.n_experts, d),
+    tensors = [entries.transposed(f"{theirs}{own.router}.weight", f"{ours}W_R", config.experts.n_experts, d),
                *experts(config, ours, theirs)]
-    if config.router_bias:
-        tensors.append(entries.as_is(f"{theirs}{own.router}.bias", f"{ours}b_R", config.n_experts))
-    if width := config.d_shared_expert:
+    if config.experts.router_bias:
+        tensors.append(entries.as_is(f"{theirs}{own.router}.bias", f"{ours}b_R", config.experts.n_experts))
+    if width := config.experts.d_shared_expert:
         tensors += [entries.transposed(f"{theirs}mlp.shared_expert_gate.weight", f"{ours}W_shared", 1, d),
                     *_expert(f"{theirs}mlp.shared_expert.", f"{ours}shared.", QWEN, d, width)]
     return tensors
@@ -198,21 +199,21 @@ def _expert(theirs: str, ours: str, own: Names, d: int, width: int) -> list[Entr
 def separate_experts(own: Names) -> Callable[[ModelConfig, str, str], list[Entry]]:
     """Entries of experts that a file holds one by one."""
     def made(config: ModelConfig, ours: str, theirs: str) -> list[Entry]:
-        return [entry for e in range(config.n_experts)
+        return [entry for e in range(config.experts.n_experts)
                 for entry in _expert(f"{theirs}{own.experts}{e}.", f"{ours}experts.{e}.", own, config.d_model,
-                                     config.d_expert)]
+                                     config.experts.d_expert)]
 
     return made
 
 
 def _of_all(config: ModelConfig, ours: str, *leaves: str) -> tuple[str, ...]:
     """The names of these parameters of all experts of a block, leaf after leaf."""
-    return tuple(f"{ours}experts.{e}.{leaf}" for leaf in leaves for e in range(config.n_experts))
+    return tuple(f"{ours}experts.{e}.{leaf}" for leaf in leaves for e in range(config.experts.n_experts))
 
 
 def merged_experts(config: ModelConfig, ours: str, theirs: str) -> list[Entry]:
     """All experts of a block: (n, 2 width, d), each expert's gate over its up map, and (n, d, width)."""
-    n, d, width = config.n_experts, config.d_model, config.d_expert
+    n, d, width = config.experts.n_experts, config.d_model, config.experts.d_expert
     return [Entry(f"{theirs}{MERGED}", (n, 2 * width, d), _of_all(config, ours, "W_gate", "W_1"),
                   lambda w: (*w[:, :width].mT, *w[:, width:].mT),
                   lambda *parts: torch.cat([torch.stack(parts[:n]), torch.stack(parts[n:])], -1).mT),
@@ -224,7 +225,7 @@ def gpt_oss_experts(config: ModelConfig, ours: str, theirs: str) -> list[Entry]:
     """All experts of a block, as maps (inputs, outputs): (n, d, 2 width), gate and up map in every second column, and
     (n, width, d), each with its biases.
     """
-    n, d, width = config.n_experts, config.d_model, config.d_expert
+    n, d, width = config.experts.n_experts, config.d_model, config.experts.d_expert
 
     def split(w: Tensor) -> tuple[Tensor, ...]:
         return *w[..., 0::2], *w[..., 1::2]

@@ -21,24 +21,12 @@ from core.huggingface.fields import Fields, family_of
 from core.huggingface.keys import passed_over
 from core.huggingface.plan import Plan
 from core.huggingface.refusals import refuse_quantised, unknown_family
+from core.huggingface.tables import TITLES
 
 FAMILIES: dict[str, Callable[[Fields, Collection[str]], Plan]] = {family.__name__: family for family in (
     *decoders.FAMILIES, *newer_decoders.FAMILIES, *older_decoders.FAMILIES, *experts.FAMILIES, *encoders.FAMILIES,
     *modernbert.FAMILIES, *encoder_decoders.FAMILIES, *bart.FAMILIES)}
 FAMILIES |= encoders.SAME
-# the families as named to a reader; a name that also covers models of another kind says which are meant
-TITLES = {"gpt2": "GPT-2", "opt": "OPT", "gpt_neox": "GPT-NeoX (Pythia)", "llama": "Llama", "mistral": "Mistral",
-          "qwen2": "Qwen2", "qwen3": "Qwen3", "gemma": "Gemma (the first)", "phi": "Phi (1 and 2)",
-          "gemma3_text": "Gemma 3", "gemma3": "Gemma 3 with pictures (its text part)",
-          "gemma2": "Gemma 2", "smollm3": "SmolLM3", "olmo": "OLMo", "olmo2": "OLMo 2",
-          "phi3": "Phi-3 and Phi-4", "granite": "Granite", "cohere": "Command R and R+", "cohere2": "Command R7B",
-          "gpt_neo": "GPT-Neo (TinyStories)", "bloom": "BLOOM", "starcoder2": "StarCoder2",
-          "stablelm": "StableLM 3B and 2", "gptj": "GPT-J", "falcon": "Falcon 1, 2 and RW", "mpt": "MPT",
-          "gpt_bigcode": "GPT-BigCode (StarCoder)", "codegen": "CodeGen",
-          "mixtral": "Mixtral", "qwen2_moe": "Qwen1.5-MoE and Qwen2-MoE", "qwen3_moe": "Qwen3-MoE", "olmoe": "OLMoE",
-          "gpt_oss": "gpt-oss", "bert": "BERT", "roberta": "RoBERTa", "distilbert": "DistilBERT",
-          "xlm-roberta": "XLM-RoBERTa", "camembert": "CamemBERT", "electra": "ELECTRA", "modernbert": "ModernBERT",
-          "t5": "T5", "mt5": "mT5", "bart": "BART", "mbart": "mBART", "marian": "Marian", "pegasus": "Pegasus"}
 
 
 def refuse_unknown(values: dict) -> None:

@@ -20,7 +20,6 @@ from core.huggingface.tokenizer_settings import content, refused
 
 CLASS, CUTS, NUMBERS = "MarianTokenizer", "source.spm", "vocab.json"
 FILES = frozenset((CUTS, NUMBERS))
-NAMES = dict(unk_token="<unk>", eos_token="</s>", pad_token="<pad>")
 LANGUAGE = re.compile(r">>.*?<<", re.DOTALL)        # the code of the target language, first in a text
 # settings of other classes, which this one ignores
 IGNORED = ("add_bos_token", "add_eos_token", "add_prefix_space", "do_lower_case", "strip_accents",
@@ -62,7 +61,8 @@ def read(folder: Path, settings: Mapping[str, object]) -> tuple[tokenizers.Token
     """The tokens of a Marian model in a tokenizer of the `tokenizers` library, and the cutter that cuts a text into
     them.
 
-    settings: those of the tokenizer, with NAMES. Raises PretrainedError for damaged files and for unsupported options.
+    settings: those of the tokenizer, with all special tokens. Raises PretrainedError for damaged files and for
+    unsupported options.
     """
     for name in IGNORED:
         if settings.get(name):

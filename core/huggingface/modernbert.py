@@ -21,7 +21,7 @@ def modernbert(f: Fields, names: Collection[str]) -> Plan:
     head = "language" if headed else task_heads.head_of(f, names)
     transformed = head in ("language", "classes", "labels")
     kinds, pooling = _kinds(f), f.get("classifier_pooling", "cls")
-    config = ModelConfig(
+    config = ModelConfig.of(
         kind="encoder", vocab_size=f.whole("vocab_size"), d_model=f.whole("hidden_size"),
         n_layers=f.layers("num_hidden_layers"), n_heads=f.whole("num_attention_heads"),
         d_ff=f.whole("intermediate_size"), n_context=f.whole("max_position_embeddings"),
@@ -81,13 +81,13 @@ def _reach(f: Fields, kinds: list[str]) -> dict:
 
 def _head(config: ModelConfig) -> list[Entry]:
     """The transform of the language head, or a classifier's, and the map that reads it."""
-    if not config.head_transform:
+    if not config.head.head_transform:
         return []
     d = config.d_model
     tensors = [entries.transposed("head.dense.weight", "W_H", d, d), *entries.norm(config, "head_norm", "head.norm")]
-    if config.head_bias:
+    if config.head.head_bias:
         tensors.append(entries.as_is("head.dense.bias", "b_H", d))
-    if config.unembedding_bias:
+    if config.head.unembedding_bias:
         tensors.append(entries.as_is("decoder.bias", "b_U", config.vocab_size))
     return tensors + task_heads.class_entries(config, "", "classifier")
 

@@ -121,7 +121,7 @@ def gemma3(f: Fields, names: Collection[str]) -> Plan:
     def renamed(name: str) -> str:
         return name.replace("model.", body, 1) if name.startswith("model.") else name.replace("lm_head.", head, 1)
 
-    return replace(plan, config=replace(plan.config, text_alone=True), prefix="" if published else "model.",
+    return replace(plan, config=plan.config.changed(text_alone=True), prefix="" if published else "model.",
                    entries=tuple(replace(entry, theirs=renamed(entry.theirs)) for entry in plan.entries),
                    copies=tuple(map(renamed, plan.copies)), unembedding=renamed(plan.unembedding), left_out=PICTURES)
 

@@ -173,7 +173,7 @@ def _gptj_plan(config: ModelConfig, of_blocks: list[Entry]) -> Plan:
     tensors = [entries.as_is("transformer.wte.weight", "E", config.vocab_size, config.d_model),
                *entries.norm(config, "final_norm", "transformer.ln_f"),
                entries.as_is("lm_head.bias", "b_U", config.vocab_size),
-               *(entries.paired_side_by_side(entry, config.d_rotary) for entry in of_blocks),
+               *(entries.paired_side_by_side(entry, config.rotary.d_rotary) for entry in of_blocks),
                *blocks(config, "transformer.h.", lambda ours, theirs:
                        entries.shared_norm(config, ours, f"{theirs}ln_1"))]
     return finished(config, tensors, "transformer.", "lm_head")

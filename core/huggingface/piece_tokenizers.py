@@ -22,9 +22,6 @@ LLAMA, GEMMA, T5 = "LlamaTokenizer", "GemmaTokenizer", "T5Tokenizer"
 FILE_OF = {LLAMA: "tokenizer.model", GEMMA: "tokenizer.model", T5: "spiece.model"}
 FILES = tuple(dict.fromkeys(FILE_OF.values()))
 METHOD = {LLAMA: "BPE", GEMMA: "BPE", T5: "Unigram"}
-NAMES = {LLAMA: dict(bos_token="<s>", eos_token="</s>", unk_token="<unk>"),
-         GEMMA: dict(bos_token="<bos>", eos_token="<eos>", unk_token="<unk>", pad_token="<pad>", mask_token="<mask>"),
-         T5: dict(eos_token="</s>", unk_token="<unk>", pad_token="<pad>")}
 BYTES = frozenset(f"<0x{byte:02X}>" for byte in range(256))
 UNKNOWN = 2                             # the number that T5Tokenizer gives to what has no piece
 SENTINEL, N_SENTINELS, MOST_SENTINELS = "<extra_id_{}>", 100, 10_000

@@ -35,7 +35,7 @@ def config_of(f: Fields, d_ff: str = "intermediate_size", tied: bool = False, **
     settings = dict(vocab_size=vocab_size, d_model=f.whole("hidden_size"), n_layers=f.layers("num_hidden_layers"),
                     n_heads=f.whole("num_attention_heads"), n_context=f.whole("max_position_embeddings"),
                     d_ff=f.whole(d_ff), tied_embeddings=f.get("tie_word_embeddings", tied), **ends(f, vocab_size))
-    return ModelConfig(**settings | differences)
+    return ModelConfig.of(**settings | differences)
 
 
 def head_width(f: Fields) -> int:

@@ -1,6 +1,5 @@
 """Our models in the format of transformers: GPT-2, GPT-NeoX or Llama, whichever has exactly the model's architecture.
 """
-import dataclasses
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -65,7 +64,7 @@ def _equivalent(config: ModelConfig) -> tuple[dict, Plan]:
 
 
 def _architecture(config: ModelConfig) -> dict:
-    return {name: value for name, value in dataclasses.asdict(config).items()
+    return {name: value for name, value in config.to_dict().items()
             if name not in SPECIAL_TOKENS and (name != "window" or config.mask == "sliding-window")
             and (name != "relative_max_distance" or config.positions == "relative")
                and (name != "rotary_base" or config.positions == "rotary")}
@@ -76,7 +75,8 @@ def _candidates(config: ModelConfig) -> Iterator[dict]:
     """
     act, ends = THEIR_NAMES[config.activation], dict(
         bos_token_id=config.first_token,
-        eos_token_id=[config.end_of_text, *config.end_tokens] if config.end_tokens else config.end_of_text)
+        eos_token_id=([config.end_of_text, *config.special.end_tokens] if config.special.end_tokens
+                      else config.end_of_text))
     common = dict(vocab_size=config.vocab_size, tie_word_embeddings=config.tied_embeddings, dtype="float32", **ends)
     sizes = dict(hidden_size=config.d_model, num_hidden_layers=config.n_layers,
                  num_attention_heads=config.n_heads, intermediate_size=config.d_ff,
@@ -85,10 +85,11 @@ def _candidates(config: ModelConfig) -> Iterator[dict]:
                         n_layer=config.n_layers, n_head=config.n_heads, n_positions=config.n_context,
                         n_inner=config.d_ff, activation_function=act, layer_norm_epsilon=config.norm_epsilon)
     kind, names = next((kind, names) for kind, names in ROTARY_SCALING.items()
-                       if len(names) == len(config.rotary_scaling))
-    rope = dict(zip(names, config.rotary_scaling), rope_type=kind, rope_theta=config.rotary_base)
+                       if len(names) == len(config.rotary.rotary_scaling))
+    rope = dict(zip(names, config.rotary.rotary_scaling), rope_type=kind, rope_theta=config.rotary.rotary_base)
     yield common | sizes | dict(model_type="gpt_neox", architectures=["GPTNeoXForCausalLM"],
-                                layer_norm_eps=config.norm_epsilon, use_parallel_residual=config.parallel_residual,
+                                layer_norm_eps=config.norm_epsilon, 
+                                use_parallel_residual=config.sublayer.parallel_residual,
                                 rope_parameters=rope | dict(partial_rotary_factor=config.rotary_width / config.d_k))
     yield common | sizes | dict(model_type="llama", architectures=["LlamaForCausalLM"],
                                 rms_norm_eps=config.norm_epsilon, num_key_value_heads=config.n_kv_heads,

@@ -50,11 +50,11 @@ def class_entries(config: ModelConfig, dense: str, out: str) -> list[Entry]:
     """The tensors of a classifier's head, with the names of its two maps, the first of which may be
     part of something else; none in a model without one.
     """
-    if not config.n_classes:
+    if not config.head.n_classes:
         return []
-    d, n = config.d_model, config.n_classes
+    d, n = config.d_model, config.head.n_classes
     before = ([entries.transposed(f"{dense}.weight", "W_P", d, d), entries.as_is(f"{dense}.bias", "b_P", d)]
-              if config.classifies_alone else [])
+              if config.head.classifies_alone else [])
     return [*before, entries.transposed(f"{out}.weight", "W_C", n, d), entries.as_is(f"{out}.bias", "b_C", n)]
 
 

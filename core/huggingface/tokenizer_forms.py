@@ -18,6 +18,7 @@ from core.huggingface import marian_files, piece_tokenizers, tokenizer_settings
 from core.huggingface.errors import PretrainedError, read_table
 from core.huggingface.fields import family_of
 from core.huggingface.marian_files import CUTS, MarianCutter
+from core.huggingface.tables import AROUND, CLASS_OF, SPECIAL_TOKENS
 from core.huggingface.tokenizer_settings import content
 
 WHOLE, SETTINGS, SPECIAL, ADDED = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
@@ -31,31 +32,12 @@ OTHERS = re.compile(r"\.(model|spm)$|^tekken\.json$|\.tiktoken$|^(vocab\.json|me
 # classes of families that are read, for which transformers writes no tokenizer.json
 WITHOUT_WHOLE = (marian_files.CLASS, "ByT5Tokenizer", "BertJapaneseTokenizer", "BertweetTokenizer", "PhobertTokenizer",
                  "GPTSw3Tokenizer", "GPTNeoXJapaneseTokenizer", "CpmTokenizer")
-# the class of a family whose settings name none
-OF_FAMILY = {**dict.fromkeys(("gpt2", "gpt_neo", "gptj", "opt", "phi"), "GPT2Tokenizer"), "roberta": "RobertaTokenizer",
-             **dict.fromkeys(("bert", "distilbert", "electra"), "BertTokenizer"), "gpt_neox": "GPTNeoXTokenizer",
-             **dict.fromkeys(("qwen2", "qwen3", "qwen2_moe", "qwen3_moe"), "Qwen2Tokenizer"),
-             **dict.fromkeys(("t5", "mt5"), piece_tokenizers.T5),
-             **dict.fromkeys(("gemma", "gemma2", "gemma3", "gemma3_text"), piece_tokenizers.GEMMA),
-             "marian": marian_files.CLASS, "mbart": "MBartTokenizer"}
 LIKE_GPT2 = ("GPT2Tokenizer", "CodeGenTokenizer")
 LIKE_BERT = ("BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer")
 # the classes that take the space in front of a text only from their settings
 BYTE_LEVEL = (*LIKE_GPT2, "RobertaTokenizer", "GPTNeoXTokenizer", "Qwen2Tokenizer")
 QWEN2_WORDS = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
                r"|\s+(?!\S)|\s+")
-_END = "<|endoftext|>"
-_BERT_NAMES = dict(unk_token="[UNK]", sep_token="[SEP]", pad_token="[PAD]", cls_token="[CLS]", mask_token="[MASK]")
-# the special tokens of a class if the settings do not name them
-NAMES = {**dict.fromkeys(LIKE_GPT2, dict(unk_token=_END, bos_token=_END, eos_token=_END)),
-         **dict.fromkeys(LIKE_BERT, _BERT_NAMES),
-         marian_files.CLASS: marian_files.NAMES, **piece_tokenizers.NAMES,
-         "Qwen2Tokenizer": dict(unk_token=_END, eos_token=_END, pad_token=_END),
-         "RobertaTokenizer": dict(bos_token="<s>", eos_token="</s>", sep_token="</s>", cls_token="<s>",
-                                  unk_token="<unk>", pad_token="<pad>", mask_token="<mask>")}
-# the ones with which such a class begins and ends a text, whatever else is set
-AROUND = {**dict.fromkeys((*LIKE_BERT, "RobertaTokenizer"), ("cls_token", "sep_token")),
-          piece_tokenizers.T5: ("", "eos_token")}
 # the tokens around a text in a class that names the text's language, English unless something else is said
 OF_LANGUAGE, ENGLISH = {"MBartTokenizer": ("", "</s> {}"), "MBart50Tokenizer": ("{}", "</s>")}, "en_XX"
 
@@ -111,7 +93,7 @@ def class_of(settings: Mapping[str, object], config: Mapping[str, object]) -> st
     settings: its tokenizer_config.json; config: the model's config.json.
     """
     named = (settings.get("tokenizer_class") or config.get("tokenizer_class")
-             or OF_FAMILY.get(str(family_of(config)), ""))
+             or CLASS_OF.get(str(family_of(config)), ""))
     return str(named).removesuffix("Fast")
 
 
@@ -144,7 +126,7 @@ def read(folder: Path, config: Mapping[str, object]) -> tuple[tokenizers.Tokeniz
     check(file, kind, settings)
     if not file:
         return None
-    settings = NAMES.get(kind, {}) | {name: value for name, value in settings.items() if value is not None}
+    settings = SPECIAL_TOKENS.get(kind, {}) | {name: value for name, value in settings.items() if value is not None}
     try:
         if file == CUTS:
             backend, cutter = marian_files.read(folder, settings)

@@ -169,7 +169,8 @@ def with_stored_positions(folder: Path, plan: Plan, tensors: Mapping[str, Stored
     config = plan.config
     tables = {name: found(plan, tensors, name) for name in WAVES} if config.positions == "sinusoidal" else {}
     there = {name: tensor for name, tensor in tables.items() if tensor is not None}
-    waves = positional.sinusoidal(config.n_context, config.d_model, halves=config.sinusoidal_halves) if there else None
+    waves = (positional.sinusoidal(config.n_context, config.d_model, halves=config.embedding.sinusoidal_halves)
+             if there else None)
     if all(_holds(folder, tensor, waves) for tensor in there.values()):
         return plan
     if len(there) < len(WAVES):
@@ -177,8 +178,8 @@ def with_stored_positions(folder: Path, plan: Plan, tensors: Mapping[str, Stored
                                               f"the sine waves of its family, and none for its other stack. Choose "
                                               f"another model of the family.")
     stored_tables = [entries.as_is(name, ours, config.n_context, config.d_model) for name, ours in WAVES.items()]
-    return dataclasses.replace(plan, entries=(*plan.entries, *stored_tables), besides=None, config=dataclasses.replace(
-        config, positions="learned", sinusoidal_halves=False))
+    return dataclasses.replace(plan, entries=(*plan.entries, *stored_tables), besides=None, config=config.changed(
+        positions="learned", sinusoidal_halves=False))
 
 
 def _holds(folder: Path, tensor: Stored, table: Tensor) -> bool:

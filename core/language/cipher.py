@@ -154,25 +154,25 @@ class _Scorer:
         return float(self.table[tuple(key[self.grams])] @ self.counts)
 
 
-def search(ciphertext: str, order: int, seed: int = 0, n_steps: int = N_STEPS, n_walks: int = N_WALKS) -> Walk:
-    """The best of `n_walks` runs of simulated annealing from `by_frequency`: each step swaps two letters of the key and
+def search(ciphertext: str, order: int) -> Walk:
+    """The best of N_WALKS runs of simulated annealing from `by_frequency`: each step swaps two letters of the key and
     keeps the swap if ln p rises, or else with probability e^(Δ ln p / τ), with τ falling from HOTTEST to 0. `order` is
     2 or 3.
     """
-    scorer, generator = _Scorer(ciphertext, order), np.random.default_rng(seed)
-    return max((_walk(scorer, by_frequency(ciphertext), generator, n_steps) for _ in range(n_walks)),
+    scorer, generator = _Scorer(ciphertext, order), np.random.default_rng(0)
+    return max((_walk(scorer, by_frequency(ciphertext), generator) for _ in range(N_WALKS)),
                key=lambda walk: walk.scores[-1])
 
 
-def _walk(scorer: _Scorer, start: str, generator: np.random.Generator, n_steps: int) -> Walk:
+def _walk(scorer: _Scorer, start: str, generator: np.random.Generator) -> Walk:
     key = _numbers(start)
     now = best = scorer.score(key)
     improvements = [(0, start, now)]
-    pairs, log_u = generator.integers(0, GAP, (n_steps, 2)), np.log(generator.random(n_steps))
+    pairs, log_u = generator.integers(0, GAP, (N_STEPS, 2)), np.log(generator.random(N_STEPS))
     for step, ((i, j), chance) in enumerate(zip(pairs, log_u), 1):
         key[[i, j]] = key[[j, i]]
         new = scorer.score(key)
-        if (new - now) >= chance * HOTTEST * (1 - step / n_steps):
+        if (new - now) >= chance * HOTTEST * (1 - step / N_STEPS):
             now = new
             if now > best:
                 best = now

@@ -16,9 +16,10 @@ import numpy as np
 import torch
 
 from core.language.arithmetic_coding import Decoder, Encoder, quantise, share
-from core.model.block import KVCache
+from core.model.kv_cache import KVCache
 from core.model.transformer import Transformer
 
+N_LIKELY = 8            # tokens of each step that are recorded
 LEAST_WINDOW = 4096     # bytes, the smallest window of lzma
 
 
@@ -75,7 +76,7 @@ class NextToken:
         return int(np.flatnonzero(self.order == token_id)[0])
 
 
-def compress(model: Transformer, token_ids: Sequence[int], n_likely: int = 8) -> tuple[list[int], list[CodedToken]]:
+def compress(model: Transformer, token_ids: Sequence[int]) -> tuple[list[int], list[CodedToken]]:
     """The bits of a text's tokens and of its closing end of text, and a record of each token.
 
     Raises ValueError for a text that does not fit the model's context after the first token.
@@ -89,7 +90,7 @@ def compress(model: Transformer, token_ids: Sequence[int], n_likely: int = 8) ->
         rank = following.rank(token_id)
         start, end, total = share(following.frequencies, rank)
         encoder.encode(start, end, total)
-        likely = np.stack([following.order[:n_likely], following.frequencies[:n_likely]], axis=1)
+        likely = np.stack([following.order[:N_LIKELY], following.frequencies[:N_LIKELY]], axis=1)
         steps.append(CodedToken(int(token_id), rank, float(following.log_probs[token_id]), start, end, total,
                                 len(encoder.bits), encoder.pending, encoder.low, encoder.high, likely))
     return encoder.finish(), steps

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from core.model.block import KVCache
 from core.model.generation import next_logits
+from core.model.kv_cache import KVCache
 from core.model.sampling import SamplingConfig, drawn
 from core.model.transformer import Transformer
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import torch
 
 from core.evaluation.samples import distinct_share
-from core.model.block import KVCache
 from core.model.generation import drawn_token, log_probs_of, next_logits, reorder
+from core.model.kv_cache import KVCache
 from core.model.sampling import SamplingConfig
 from core.model.transformer import Transformer
 
@@ -41,7 +41,7 @@ class Continuation:
 
 
 def write_side_by_side(model: Transformer, token_ids: Sequence[int], jobs: Sequence[tuple[SamplingConfig, int]],
-                       max_new_tokens: int = 40) -> Iterator[tuple[Continuation, ...]]:
+                       max_new_tokens: int) -> Iterator[tuple[Continuation, ...]]:
     """Write a text for each (config, seed) of `jobs`, one token each at every step; yield all texts so far, in the
     order of the jobs, after each step.
 

@@ -12,8 +12,8 @@ import torch
 
 from core.analysis.statistics import Proportion
 from core.files import read_json
-from core.model.block import KVCache
 from core.model.generation import log_probs_of, next_logits
+from core.model.kv_cache import KVCache
 from core.model.tokenizer import Tokenizer
 from core.model.transformer import Transformer
 from core.training.teaching_text import DATA

@@ -162,11 +162,16 @@ def items(test: str, n: int, seed: int) -> list[Item]:
     return list(by_prompt.values())
 
 
+def prompts_of(test_items: Sequence[Item], reading: str, seed: int) -> list[str]:
+    """The items' prompts in one reading; the seed determines the shuffling of words."""
+    rng = random.Random(f"shuffle {seed}")
+    return [item.read(reading, rng) for item in test_items]
+
+
 def answered(model: Transformer, tokenizer: Tokenizer, test_items: Sequence[Item], reading: str,
              seed: int = 0) -> list[Answer]:
-    """The answers to the items in one reading: ln p of each option; the seed determines the shuffling of words."""
-    rng = random.Random(f"shuffle {seed}")
-    prompts = [item.read(reading, rng) for item in test_items]
+    """The answers to the items in one reading: ln p of each option."""
+    prompts = prompts_of(test_items, reading, seed)
     options = [[tokenizer.encode(option) for option in item.options] for item in test_items]
     longest = max(len(ids) for each in options for ids in each)
     contexts = [tokenizer.prompt(prompt, model.config.n_context - longest).token_ids for prompt in prompts]

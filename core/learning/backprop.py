@@ -19,6 +19,7 @@ NAMES = (*(f"x{i}" for i in (1, 2)), *(f"w{i}{j}" for i in (1, 2) for j in (1, 2
          *(f"v{j}{k}" for j in (1, 2) for k in (1, 2, 3)))
 WEIGHTS = NAMES[N_INPUTS:]
 FURTHEST = 1e6          # descent ends when a weight is larger
+EPSILON = 1e-4          # of a quotient of differences
 LEAST_Z = 0.1           # the least size of z in a drawn network
 
 
@@ -98,11 +99,11 @@ def by_autograd(net: Net) -> list[float]:
     return numbers.grad.tolist()
 
 
-def by_differences(net: Net, epsilon: float = 1e-4) -> list[float]:
+def by_differences(net: Net) -> list[float]:
     """The same by moving one number after another up and down: two passes for each number."""
     numbers = torch.tensor(net.numbers, dtype=torch.float64)
-    moves = epsilon * torch.eye(len(NAMES), dtype=torch.float64)
-    return [float(forward(net, numbers + move).loss - forward(net, numbers - move).loss) / (2 * epsilon)
+    moves = EPSILON * torch.eye(len(NAMES), dtype=torch.float64)
+    return [float(forward(net, numbers + move).loss - forward(net, numbers - move).loss) / (2 * EPSILON)
             for move in moves]
 
 

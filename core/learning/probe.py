@@ -17,8 +17,8 @@ from torch.nn import functional
 
 from core.files import read_json
 from core.model import checkpoints
-from core.model.block import KVCache
 from core.model.generation import log_probs_of, next_logits
+from core.model.kv_cache import KVCache
 from core.model.transformer import Transformer
 from core.training.teaching_text import DATA
 

@@ -23,8 +23,8 @@ from torch import Tensor, nn
 
 from core.learning.learner import Rows, Stepwise
 from core.learning.low_rank import adapt, merged
-from core.model.block import KVCache
 from core.model.generation import next_logits
+from core.model.kv_cache import KVCache
 from core.model.transformer import Transformer
 from core.training.corpus import IGNORE
 from core.training.loss import descend

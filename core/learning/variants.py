@@ -47,7 +47,7 @@ class Variant:
     def build(self, task: LearningTask, seed: int, d: int = 32, n_layers: int = 2, n_heads: int = 2) -> Transformer:
         """The transformer with its first weights."""
         fields = dict(d_model=d, n_layers=n_layers, n_heads=n_heads) | dict(self.config)
-        config = ModelConfig(vocab_size=task.tokenizer.vocab_size, n_context=task.n_context,
+        config = ModelConfig.of(vocab_size=task.tokenizer.vocab_size, n_context=task.n_context,
                              embedding_scale=fields["d_model"] ** 0.5, **fields)
         model = Transformer(config).initialise(torch.Generator().manual_seed(seed))
         begin_large(model)

@@ -1,5 +1,6 @@
 """The transformer, its tokenizer and its sampling: the mathematics, as pure functions and frozen values.
 
-Begin with config.py (one record describes every architecture) and transformer.py (one forward pass, which returns a
-Trace); block.py and attention.py have the details, passes.py the masks and positions that a pass begins with.
+Begin with attention.py, block.py and transformer.py, in this order: 350 lines, from scores to logits. config.py has the
+settings of an architecture; passes.py the masks and positions that a pass begins with; fused.py and faster.py the
+faster way.
 """

@@ -1,4 +1,4 @@
-"""Activations of the feed-forward part, by the names of config.ACTIVATIONS."""
+"""Activations of the feed-forward part, by the names of ACTIVATIONS."""
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -14,6 +14,7 @@ CURVES = {
 }
 # The curve of each gate under its own name; the gate then multiplies a second projection.
 GATE_CURVES = {"swiglu": "swish", "geglu": "gelu", "geglu_tanh": "gelu_tanh", "swiglu_clamped": "swish_clamped"}
+ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "swish", *GATE_CURVES)
 CURVES |= {gate: CURVES[curve] for gate, curve in GATE_CURVES.items()}
 
 

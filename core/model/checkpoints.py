@@ -227,7 +227,7 @@ def _mismatch(config: ModelConfig, tokenizer: Tokenizer) -> str | None:
     if config.vocab_size != tokenizer.vocab_size:
         return f"The model has a vocabulary of {config.vocab_size} tokens, its tokenizer one of {tokenizer.vocab_size}."
     for name, own, other in (("end of text", config.end_of_text, tokenizer.end_of_text),
-                             ("mask", config.mask_token, tokenizer.mask_token)):
+                             ("mask", config.special.mask_token, tokenizer.mask_token)):
         if own not in (None, other):
             return f"The model's {name} is token {own}, its tokenizer's {other}."
     return None
@@ -238,7 +238,7 @@ def _read_config(path: Path) -> ModelConfig:
         fields = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(fields, dict):
             raise ValueError("it holds no table of settings.")
-        return ModelConfig.from_dict(fields)
+        return ModelConfig.of(**fields)
     except OSError as error:
         raise _unreadable(path, error) from error
     except (ValueError, TypeError) as error:

@@ -12,12 +12,47 @@ The softmax of a token's k largest logits is p of those k divided by their sum: 
 """
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from core.model.config import ModelConfig
 from core.model.feed_forward import add_feed_forward, neurons, parameter, written
+from core.model.record import MOST, Record, check_rules
+
+MOST_EXPERTS = 32_768       # of all blocks together: every expert is a Python object
+
+
+@dataclass(frozen=True)
+class Experts(Record):
+    """Feed-forward parts of a block of experts; each token goes through n_active_experts of n_experts."""
+
+    RANGES = dict.fromkeys(("n_experts", "n_active_experts", "d_expert", "d_shared_expert"), (0, MOST))
+
+    n_experts: int = 0                    # 0: every block is dense, with one part of width d_ff
+    n_active_experts: int = 0
+    d_expert: int = 0                     # width of each of them; 0: d_ff
+    # width of one more expert, which every token goes through, times its own sigmoid; 0: there is none (Qwen2-MoE)
+    d_shared_expert: int = 0
+    block_experts: tuple[bool, ...] = ()  # whether each block is of experts; (): all are, if n_experts is not 0
+    experts_renormalised: bool = True     # the weights of a token's active experts add up to 1
+    router_bias: bool = False             # b_R, a number an expert added to its router logit (gpt-oss)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        n, active = self.n_experts, self.n_active_experts
+        object.__setattr__(self, "block_experts", tuple(bool(of_experts) for of_experts in self.block_experts))
+        check_rules(
+            (active > n or (n > 0) != (active > 0),
+             f"n_active_experts ({active}) is from 1 to n_experts ({n}), or 0 where there are no experts."),
+            (n == 0 and bool(self.d_expert or self.d_shared_expert or self.block_experts or self.router_bias),
+             "d_expert, d_shared_expert, block_experts and router_bias belong to n_experts."),
+            (bool(self.block_experts) and not any(self.block_experts), "block_experts names no block of experts."))
+
+    def in_block(self, layer: int) -> bool:
+        """Whether one block is of experts."""
+        return self.n_experts > 0 and (self.block_experts[layer] if self.block_experts else True)
 
 
 def route(logits: Tensor, n_active: int, renormalised: bool) -> tuple[Tensor, Tensor]:
@@ -38,10 +73,10 @@ def route(logits: Tensor, n_active: int, renormalised: bool) -> tuple[Tensor, Te
 class Expert(nn.Module):
     """One feed-forward part among several, with its own width."""
 
-    def __init__(self, config: ModelConfig, width: int) -> None:
+    def __init__(self, d: int, width: int, activation: str, biased: bool) -> None:
         super().__init__()
-        self.own = config.activation
-        add_feed_forward(self, config, width)
+        self.own = activation
+        add_feed_forward(self, d, width, activation, biased)
 
     def neurons(self, x: Tensor, activation: str | None = None) -> tuple[Tensor, Tensor]:
         """Its neurons before and after the activation, (N, width) each, for x (N, d)."""
@@ -57,13 +92,13 @@ class Mixture(nn.Module):
     expert, `shared` and its gate W_shared (d, 1).
     """
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, d: int, experts: Experts, activation: str, biased: bool) -> None:
         super().__init__()
-        d, n = config.d_model, config.n_experts
-        self.n_active, self.renormalised = config.n_active_experts, config.experts_renormalised
-        self.W_R, self.b_R = parameter(d, n), parameter(n, present=config.router_bias)
-        self.experts = nn.ModuleList(Expert(config, config.d_expert) for _ in range(n))
-        self.shared = Expert(config, config.d_shared_expert) if config.d_shared_expert else None
+        n = experts.n_experts
+        self.n_active, self.renormalised = experts.n_active_experts, experts.experts_renormalised
+        self.W_R, self.b_R = parameter(d, n), parameter(n, present=experts.router_bias)
+        self.experts = nn.ModuleList(Expert(d, experts.d_expert, activation, biased) for _ in range(n))
+        self.shared = Expert(d, experts.d_shared_expert, activation, biased) if experts.d_shared_expert else None
         self.W_shared = parameter(d, 1, present=self.shared is not None)
 
     def share(self, x: Tensor) -> Tensor:

@@ -8,8 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from core.model.activation import activate, gate_factor
-from core.model.config import ModelConfig
+from core.model.activation import GATE_CURVES, activate, gate_factor
 
 
 def parameter(*shape: int, present: bool = True) -> nn.Parameter | None:
@@ -17,13 +16,13 @@ def parameter(*shape: int, present: bool = True) -> nn.Parameter | None:
     return nn.Parameter(torch.zeros(shape)) if present and all(shape) else None
 
 
-def add_feed_forward(part: nn.Module, config: ModelConfig, width: int) -> None:
-    """Give `part` the weights of a feed-forward part of this width: W_1 (d, width), W_2 (width, d), with a gate W_gate
-    (d, width), and their biases if the model has them.
+def add_feed_forward(part: nn.Module, d: int, width: int, activation: str, biased: bool) -> None:
+    """Give `part` the weights of a feed-forward part of this width: W_1 (d, width), W_2 (width, d), and W_gate (d,
+    width) if its activation is gated; and their biases.
     """
-    d, biased = config.d_model, config.mlp_bias
-    part.W_gate = parameter(d, width, present=config.gated)
-    part.b_gate = parameter(width, present=config.gated and biased)
+    gated = activation in GATE_CURVES
+    part.W_gate = parameter(d, width, present=gated)
+    part.b_gate = parameter(width, present=gated and biased)
     part.W_1, part.b_1 = parameter(d, width), parameter(width, present=biased)
     part.W_2, part.b_2 = parameter(width, d), parameter(d, present=biased)
 

@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 
 from core.model import passes
-from core.model.block import KVCache
 from core.model.config import ModelConfig
+from core.model.kv_cache import KVCache
 from core.model.sampling import SamplingConfig, Truncation, draw, drawn, truncate
 from core.model.transformer import Transformer
 
@@ -203,7 +203,7 @@ def _translated(model: Transformer, sources: list[Sequence[int]], max_new_tokens
 
     Texts that have ended stay in the batch unread.
     """
-    memory, cache, never = _encoded(model, sources), KVCache(), list(model.config.never_written)
+    memory, cache, never = _encoded(model, sources), KVCache(), list(model.config.special.never_written)
     texts = [(model.config.first_token,) for _ in sources]
     for _ in range(max_new_tokens):
         logits = next_logits(model, texts, cache, memory)

@@ -4,7 +4,10 @@ An Intervention is passed in, never set on the model, and is hashable: it is par
 """
 from dataclasses import dataclass
 
-from core.model.config import ACTIVATIONS, MASKS, NORMS, SCORES, check_choice
+from core.model.activation import ACTIVATIONS
+from core.model.config import NORMS, SCORES
+from core.model.masks import MASKS
+from core.model.record import check_choice
 
 HEAD_ACTIONS = ("zero", "mean", "scale", "uniform")
 SUBLAYER_ACTIONS = ("zero", "mean", "scale")
@@ -27,6 +30,35 @@ class HeadEdit:
 
     def __post_init__(self) -> None:
         check_choice("The action on a head", self.action, HEAD_ACTIONS)
+
+
+@dataclass(frozen=True)
+class WeightEdit:
+    """One attention weight set to zero: the query fetches nothing from the key; the other weights stay as they are."""
+
+    layer: int
+    head: int
+    query: int
+    key: int
+
+
+@dataclass(frozen=True)
+class ScoreEdit:
+    """One score set to `score` before the softmax, which shares the query's weights out anew."""
+
+    layer: int
+    head: int
+    query: int
+    key: int
+    score: float
+
+
+@dataclass(frozen=True)
+class NeuronEdit:
+    """One neuron of a block's feed-forward part set to zero at every position."""
+
+    layer: int
+    neuron: int
 
 
 @dataclass(frozen=True)
@@ -61,7 +93,8 @@ class Patch:
 class Intervention:
     """Every change to one forward pass; the default changes nothing.
 
-    heads, sublayers: edits, applied where the output is made, so that everything after sees them.
+    heads, weights, scores, neurons, sublayers: edits, applied where the output is made, so that everything after sees
+    them.
     reference_ids: the text whose mean activations the action "mean" puts in (required for it).
     mask: one of config.MASKS instead of the model's own; `allowed` (N × N, row = query) instead of either.
     positions: "none" leaves the model's positions out; "sinusoidal", "rotary" and "alibi", which have no
@@ -72,13 +105,16 @@ class Intervention:
     scale_scores: whether q·k is divided by sqrt(d_k), instead of the model's own choice.
     score: one of config.SCORES, or "cosine", instead of the model's own. The dot product and the cosine, which is not
     divided, need no weights; what the other two need, W_S or v, the model has not learned:
-    core.model.attention.random_score_weights draws it with `score_seed`, and what the model then predicts makes no
+    core.model.scores.random_score_weights draws it with `score_seed`, and what the model then predicts makes no
     sense.
     residual: False cuts the path around every sublayer.
     permutation: token i of the run is token permutation[i] of the prompt.
     """
 
     heads: tuple[HeadEdit, ...] = ()
+    weights: tuple[WeightEdit, ...] = ()
+    scores: tuple[ScoreEdit, ...] = ()
+    neurons: tuple[NeuronEdit, ...] = ()
     sublayers: tuple[SublayerEdit, ...] = ()
     patches: tuple[Patch, ...] = ()
     reference_ids: tuple[int, ...] = ()

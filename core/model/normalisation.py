@@ -1,9 +1,38 @@
 """Normalisation as pure functions of the last axis."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from core.model.config import ModelConfig
+from core.model.record import Record, check_rules
+
+
+@dataclass(frozen=True)
+class Sublayer(Record):
+    """How a sublayer, attention or feed-forward, reads the stream through its norms and adds to it."""
+
+    norm_bias: bool = True
+    norm_gain: bool = True                # whether norms learn what they multiply by; else it is 1 (OLMo)
+    # each query and key is divided by its root mean square, before any rotation (an RMSNorm over d_k)
+    qk_norm: bool = False
+    qk_norm_joint: bool = False           # with qk_norm: over the queries, or keys, of all heads together (OLMo 2)
+    # with qk_norm: each head has its own LayerNorm, with a gain and no bias (StableLM 2 12B, Command R+)
+    qk_norm_heads: bool = False
+    first_norm: bool = True               # the first block's attention reads through a norm (ModernBERT: not)
+    parallel_residual: bool = False       # attention and feed-forward both read resid_pre
+    shared_norm: bool = False             # in a parallel residual, both read it through one and the same norm
+    residual_scale: float = 1.0           # times what every sublayer adds to the stream (Granite)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_rules(
+            (self.qk_norm_joint and not self.qk_norm, "qk_norm_joint belongs to qk_norm."),
+            (self.qk_norm_heads and (not self.qk_norm or self.qk_norm_joint),
+             "qk_norm_heads belongs to qk_norm, and stands in the place of qk_norm_joint."),
+            (self.shared_norm and not self.parallel_residual, "shared_norm belongs to a parallel residual."))
 
 
 def norm_statistics(x: Tensor, kind: str, epsilon: float) -> tuple[Tensor, Tensor]:
@@ -22,29 +51,6 @@ def norm_statistics(x: Tensor, kind: str, epsilon: float) -> tuple[Tensor, Tenso
     if kind == "none":
         return torch.zeros_like(x[..., :1]), torch.ones_like(x[..., :1])
     raise ValueError(f"A norm is layernorm, rmsnorm or none, not {kind!r}.")
-
-
-def deepnorm_constants(config: ModelConfig, encoder: bool = False) -> tuple[float, float]:
-    """α, by which a stack multiplies its stream in every residual sum, and β, by which its W_V, W_O and feed-forward
-    maps begin smaller; (1, 1) without DeepNorm.
-
-    One stack of L blocks: α = (2L)^(1/4), β = (8L)^(−1/4). An encoder of N blocks before a decoder of M: α = 0.81
-    (N⁴ M)^(1/16), β = 0.87 (N⁴ M)^(−1/16) in the encoder; α = (3M)^(1/4), β = (12M)^(−1/4) in the decoder. `encoder`
-    asks for an encoder-decoder's encoder.
-    Source: Wang et al. 2022, "DeepNet: Scaling Transformers to 1,000 Layers".
-
-    >>> sizes = dict(vocab_size=2, d_model=2, n_layers=8, n_heads=1, n_context=2)
-    >>> deepnorm_constants(ModelConfig(**sizes, norm_placement="deepnorm"))[0]
-    2.0
-    """
-    if config.norm_placement != "deepnorm":
-        return 1.0, 1.0
-    depth, source_depth = config.n_layers, config.n_encoder_layers
-    if config.kind != "encoder-decoder":
-        return (2 * depth) ** 0.25, (8 * depth) ** -0.25
-    if encoder:
-        return 0.81 * (source_depth ** 4 * depth) ** (1 / 16), 0.87 * (source_depth ** 4 * depth) ** (-1 / 16)
-    return (3 * depth) ** 0.25, (12 * depth) ** -0.25
 
 
 def normalise(x: Tensor, kind: str, gain: Tensor, bias: Tensor | None, epsilon: float) -> Tensor:

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from core.model import attention, positional
-from core.model.block import PassSettings
+from core.model import masks, positional
 from core.model.config import ModelConfig
 from core.model.intervention import NOTHING, Intervention
+from core.model.pass_settings import PassSettings
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,17 +40,17 @@ def added_positions(span: Span, change: Intervention = NOTHING) -> Tensor | None
     if positions == "learned":
         return span.P[span.start:span.total]
     if positions == "sinusoidal":
-        waves = positional.sinusoidal(span.total, config.d_entering, halves=config.sinusoidal_halves)
+        waves = positional.sinusoidal(span.total, config.d_entering, halves=config.embedding.sinusoidal_halves)
         return waves[span.start:].to(span.E.dtype).to(span.E.device)
     return None
 
 
 def _angles(span: Span, base: float) -> Tensor:
     """(n, rotary_width/2) the angles of positions start … start + n − 1; only rotary_base's are slowed."""
-    config, slowed = span.config, base == span.config.rotary_base
+    config, slowed = span.config, base == span.config.rotary.rotary_base
     return positional.rotary_angles(span.n, config.rotary_width, base, start=span.start,
-                                    scaling=config.rotary_scaling if slowed else (),
-                                    factors=config.rotary_factors if slowed else ())
+                                    scaling=config.rotary.rotary_scaling if slowed else (),
+                                    factors=config.rotary.rotary_factors if slowed else ())
 
 
 def _score_bias(span: Span, positions: str) -> Tensor | None:
@@ -58,20 +58,21 @@ def _score_bias(span: Span, positions: str) -> Tensor | None:
     nothing, or something different in each block.
     """
     config, n, total = span.config, span.n, span.total
+    shared = config.position_bias
     if positions == "alibi":
-        bias = (positional.rounded_alibi_bias(n, total, config.n_heads, config.divisor) if config.rounded_alibi
+        bias = (positional.rounded_alibi_bias(n, total, config.n_heads, config.divisor) if shared.rounded_alibi
                 else positional.alibi_bias(n, total, config.n_heads))
         return bias.to(span.E.dtype).to(span.E.device)
-    if positions == "relative" and config.relative_buckets:
+    if positions == "relative" and shared.relative_buckets:
         both_sides = config.kind == "encoder" or span.encoder
-        return span.r[:, positional.relative_buckets(n, total, config.relative_buckets, config.relative_max_distance,
+        return span.r[:, positional.relative_buckets(n, total, shared.relative_buckets, shared.relative_max_distance,
                                                      both_sides=both_sides, device=span.E.device)]
     return None
 
 
 def _allowed(span: Span, mask: str, window: int | None) -> Tensor:
     """(n, total) bool where a query may look under this mask; its window is the model's own unless one is given."""
-    return attention.mask(mask, span.n, span.total, window or span.config.window, device=span.E.device)
+    return masks.mask(mask, span.n, span.total, window or span.config.scores.window, device=span.E.device)
 
 
 def _mask(span: Span, change: Intervention) -> tuple[str, Tensor]:
@@ -94,13 +95,14 @@ def settings(span: Span, change: Intervention = NOTHING, dropout: float = 0.0) -
     mask, allowed = _mask(span, change)
     return PassSettings(
         norm=change.norm or config.norm, activation=change.activation,
-        scale_scores=config.scale_scores if change.scale_scores is None else change.scale_scores,
+        scale_scores=config.scores.scale_scores if change.scale_scores is None else change.scale_scores,
         score=change.score or config.score, score_seed=change.score_seed, residual=change.residual,
         allowed=allowed, mask=mask, dropout=dropout,
-        angles=_angles(span, config.rotary_base) if positions == "rotary" else None,
+        angles=_angles(span, config.rotary.rotary_base) if positions == "rotary" else None,
         bias=_score_bias(span, positions),
-        relative=positional.relative_index(span.n, span.total, config.relative_max_distance, device=span.E.device)
-                 if positions == "relative" and not config.relative_buckets else None)
+        relative=positional.relative_index(span.n, span.total, config.position_bias.relative_max_distance,
+                                           device=span.E.device)
+                 if positions == "relative" and not config.position_bias.relative_buckets else None)
 
 
 def block_settings(span: Span, common: PassSettings, change: Intervention = NOTHING) -> tuple[PassSettings, ...]:
@@ -108,8 +110,8 @@ def block_settings(span: Span, common: PassSettings, change: Intervention = NOTH
     and the change asks for no others. Blocks that are alike share theirs.
     """
     config = span.config
-    own_masks = bool(config.block_masks) and change.mask is None and change.allowed is None
-    own_bases = bool(config.block_rotary_bases) and change.positions is None
+    own_masks = bool(config.scores.block_masks) and change.mask is None and change.allowed is None
+    own_bases = bool(config.rotary.block_rotary_bases) and change.positions is None
 
     def own(mask: str | None, base: float | None) -> PassSettings:
         changes = {}
@@ -119,7 +121,7 @@ def block_settings(span: Span, common: PassSettings, change: Intervention = NOTH
             changes |= dict(angles=_angles(span, base) if base else None)
         return replace(common, **changes)
 
-    kinds = [(config.mask_of(layer) if own_masks else None, config.rotary_base_of(layer) if own_bases else None)
+    kinds = [(config.mask_of(layer) if own_masks else None, config.rotary.base_of(layer) if own_bases else None)
              for layer in range(config.n_layers)]
     made = {kind: own(*kind) for kind in set(kinds)}
     return tuple(made[kind] for kind in kinds)
@@ -130,6 +132,12 @@ def in_encoder(change: Intervention = NOTHING) -> Intervention:
     see each other.
     """
     return replace(change, mask="bidirectional", window=None, allowed=None, positions=None)
+
+
+def cross_settings(settings: PassSettings, n_source: int) -> PassSettings:
+    """The settings for cross-attention: every query sees all n_source source tokens, and positions add nothing."""
+    allowed = masks.mask("bidirectional", settings.allowed.shape[-2], n_source, device=settings.allowed.device)
+    return replace(settings, allowed=allowed, mask="bidirectional", angles=None, bias=None, relative=None)
 
 
 # ---- plain messages for what would otherwise fail deep inside --------------------------------------------------------
@@ -149,15 +157,21 @@ def check_tokens(config: ModelConfig, token_ids: Tensor, start: int = 0, change:
 
 
 def check_change(config: ModelConfig, change: Intervention, n: int) -> None:
-    """Raises ValueError for a change, in a pass over n tokens, to a layer, a head, a sublayer or a position that is not
-    there, or for a permutation of another number of tokens.
+    """Raises ValueError for a change, in a pass over n tokens, to a layer, a head, a neuron, a sublayer or a position
+    that is not there, or for a permutation of another number of tokens.
     """
     if change.permutation is not None and len(change.permutation) != n:
         raise ValueError(f"The permutation is of {len(change.permutation)} tokens, but the prompt has {n}.")
-    for what, index, count in ([("layer", edit.layer, config.n_layers) for edit in change.heads + change.sublayers]
-                               + [("head", edit.head, config.n_heads) for edit in change.heads]):
+    looks = change.weights + change.scores
+    edits = change.heads + looks + change.neurons + change.sublayers
+    for what, index, count in ([("layer", edit.layer, config.n_layers) for edit in edits]
+                               + [("head", edit.head, config.n_heads) for edit in change.heads + looks]
+                               + [("neuron", edit.neuron, config.d_ff or 0) for edit in change.neurons]
+                               + [("position", at, n) for edit in looks for at in (edit.query, edit.key)]):
         if not 0 <= index < count:
             raise ValueError(f"There is no {what} {index}: this model has {what}s 0 to {count - 1}.")
+    if any(config.experts.in_block(edit.layer) for edit in change.neurons):
+        raise ValueError("This block has experts, whose neurons differ from token to token.")
     if config.d_ff is None and any(edit.sublayer == "mlp" for edit in change.sublayers):
         raise ValueError("This model has no feed-forward part to change.")
     for patch in change.patches:

@@ -5,14 +5,80 @@ Positions count from 0; i is a query's position, j a key's.
 Angles and slopes are computed in float64 on the CPU, since Apple's GPUs have no float64; a model rounds them to its own
 number format and moves them to its device.
 """
+from __future__ import annotations
+
 import math
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from core.model.config import ModelConfig
+from core.model.record import MOST, Record, check_rules
 
 Device = torch.device | str | None
+
+
+@dataclass(frozen=True)
+class Rotary(Record):
+    """How rotary positions turn queries and keys."""
+
+    RANGES = {"d_rotary": (0, MOST)}
+
+    rotary_base: float = 10_000.0
+    d_rotary: int = 0           # how many of the first dimensions of a query and key are turned; 0: all d_k
+    # how the angular frequencies are slowed, for longer texts: see rotary_frequencies; (): not
+    rotary_scaling: tuple[float, ...] = ()
+    # each pair's angular frequency is divided by these, instead of rotary_scaling (YaRN, LongRoPE); (): not
+    rotary_factors: tuple[float, ...] = ()
+    rotary_gain: float = 1.0    # times the turned part of every query and key (YaRN, LongRoPE)
+    # the base of each block if they differ: rotary_base, or another, which is not slowed; 0: the block turns
+    # nothing, and has no positions; (): all have rotary_base
+    block_rotary_bases: tuple[float, ...] = ()
+
+    def base_of(self, layer: int) -> float:
+        """The base of one block; 0: the block turns nothing."""
+        return self.block_rotary_bases[layer] if self.block_rotary_bases else self.rotary_base
+
+    def check(self, turns: bool, d_k: int) -> None:
+        """Raise ValueError for what cannot be with heads of this width; `turns`: the positions are rotary."""
+        scaling, width = self.rotary_scaling, self.d_rotary or d_k
+        check_rules(
+            (self.rotary_base <= 0, f"rotary_base must be above 0, not {self.rotary_base}."),
+            (turns and width % 2 > 0, f"Rotary positions turn pairs of dimensions, so d_k, or d_rotary where that is "
+                                      f"less, must be even, not {width}."),
+            (self.d_rotary > d_k, f"d_rotary ({self.d_rotary}) cannot be more than d_k ({d_k})."),
+            (len(scaling) not in (0, 1, 4) or min(scaling, default=1) <= 0,
+             f"rotary_scaling is empty, one number above 0, or four, not {scaling!r}."),
+            (len(self.rotary_factors) not in (0, width // 2) or min(self.rotary_factors, default=1) <= 0,
+             f"rotary_factors is empty or has a number above 0 for each of {width // 2} pairs, not "
+             f"{len(self.rotary_factors)} numbers."),
+            (bool(scaling and self.rotary_factors), "rotary_factors stand in the place of rotary_scaling: give one."),
+            (min(self.block_rotary_bases, default=0) < 0, "A base of block_rotary_bases is above 0, or 0 for none."),
+            (self.rotary_gain <= 0, "rotary_gain is above 0."))
+
+
+@dataclass(frozen=True)
+class PositionBias(Record):
+    """How positions add to the scores: ALiBi's lines, or learned relative biases."""
+
+    RANGES = {"relative_max_distance": (1, MOST), "relative_buckets": (0, MOST)}
+
+    # ALiBi's lines m j are rounded to bfloat16, and divided as q·k is (Falcon)
+    rounded_alibi: bool = False
+    relative_max_distance: int = 128      # relative biases are shared by all longer distances
+    # relative biases are shared by distances of one bucket, and by all blocks (T5); 0: every distance and
+    # block has its own
+    relative_buckets: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_rules(
+            (self.relative_buckets % 4 > 0,
+             f"relative_buckets must be a multiple of 4 (both directions, near and far) or 0, not "
+             f"{self.relative_buckets}."),
+            (self.relative_buckets > 0 and self.relative_max_distance <= self.relative_buckets // 2,
+             f"relative_max_distance ({self.relative_max_distance}) must be above half of relative_buckets "
+             f"({self.relative_buckets}): nearer distances have a bucket each."))
 
 
 def frequencies(d: int, base: float = 10_000.0) -> Tensor:
@@ -64,13 +130,14 @@ def rotary_frequencies(d: int, base: float = 10_000.0, scaling: tuple[float, ...
     return omega / scaling[0] if scaling else omega
 
 
-def block_frequencies(config: ModelConfig, layer: int) -> Tensor:
-    """(rotary_width/2,) float64 ω_j of one block of a model with rotary positions: from its own base, slowed if that is
-    the model's. Raises ValueError for a block that turns nothing.
+def block_frequencies(rotary: Rotary, d_k: int, layer: int) -> Tensor:
+    """(d_rotary/2,), or (d_k/2,), float64 ω_j of one block of a model with rotary positions: from its own base, slowed
+    if that is the model's. Raises ValueError for a block that turns nothing.
     """
-    base, slowed = config.rotary_base_of(layer), config.rotary_base_of(layer) == config.rotary_base
-    return rotary_frequencies(config.rotary_width, base, config.rotary_scaling if slowed else (),
-                              config.rotary_factors if slowed else ())
+    base = rotary.base_of(layer)
+    slowed = base == rotary.rotary_base
+    return rotary_frequencies(rotary.d_rotary or d_k, base, rotary.rotary_scaling if slowed else (),
+                              rotary.rotary_factors if slowed else ())
 
 
 def rotary_angles(n: int, d: int, base: float = 10_000.0, *, start: int = 0, scaling: tuple[float, ...] = (),

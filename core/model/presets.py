@@ -15,7 +15,7 @@ class Preset:
 
     @property
     def config(self) -> ModelConfig:
-        return ModelConfig(**self.fields)
+        return ModelConfig.of(**self.fields)
 
 
 def _first(d: int, h: int, d_ff: int) -> dict:

@@ -24,7 +24,7 @@ from safetensors.numpy import save as written_arrays
 from safetensors.torch import load as read_tensors
 from torch import Tensor
 
-from core.model import checkpoints, trace
+from core.model import checkpoints, config, trace
 from core.model.config import ModelConfig
 from core.model.intervention import HeadEdit, Intervention, Patch, SublayerEdit
 from core.model.trace import Trace
@@ -36,8 +36,8 @@ MOST_MODELS = 16            # the most that one replica keeps
 CONNECT, SECONDS = 1.0, 3.0
 REST = 5.0                  # seconds between two looks at a service that does not answer
 CODE = Path(__file__).resolve().parent
-RECORDS = {record.__name__: record
-           for record in (*trace.RECORDS, ModelConfig, Intervention, HeadEdit, SublayerEdit, Patch)}
+RECORDS = {record.__name__: record for record in (*trace.RECORDS, ModelConfig, *config.RECORDS.values(), Intervention,
+                                                  HeadEdit, SublayerEdit, Patch)}
 
 
 class RemoteError(Exception):

@@ -4,14 +4,12 @@ Everything is float64, because the browser computes the same in JavaScript's num
 T the temperature, y = softmax(u / T), k, p, and xi (ξ) the uniform number in [0, 1) that decides a draw.
 """
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
+from typing import NamedTuple
 
 import numpy as np
-
-# Truncation.cut_by holds indices into this tuple; the rules stand in the order in which they cut.
-RULES = ("", "minus_infinity", "temperature", "top_k", "top_p", "min_p", "typical_p")
-KEPT, MINUS_INFINITY, TEMPERATURE, TOP_K, TOP_P, MIN_P, TYPICAL_P = range(len(RULES))
 
 # Two numbers closer than this count as equal where a rule compares, so that 0.5 + 0.3 reaches p = 0.8 whatever the last
 # bit of exp() was, in Python and in the browser alike.
@@ -20,8 +18,46 @@ TOLERANCE = 1e-12
 HEAD = 1024     # a draw is looked for among this many most probable tokens first
 
 
-def _is_number(value) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
+class Rule(NamedTuple):
+    """A sampling rule, one field of SamplingConfig.
+
+    letter   before the value in a link
+    wanted   a value, in words, which `accepts` knows
+    cuts     cuts(value, z, w): True for each token that it cuts, of those that the rules before it left, (n,) as z, w
+    """
+
+    letter: str
+    wanted: str
+    accepts: Callable
+    cuts: Callable
+
+
+def _rule(neutral: float | None, *entry):
+    """A field of SamplingConfig that is a rule; it is off at the neutral value."""
+    return field(default=neutral, metadata={"rule": Rule(*entry)})
+
+
+def _is_number(value, kind: type = Real) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
+_SHARE = "a number from 0 to 1", lambda value: _is_number(value) and 0 <= value <= 1
+
+
+def _beyond_mass(top_p: float, z: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """True for the tokens with mass p or more before them, never for the first."""
+    running = np.cumsum(w)
+    return np.append(False, running[:-1] / running[-1] >= top_p - TOLERANCE)
+
+
+def _not_typical(typical_p: float, z: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """True for the tokens whose surprisal lies too far from the entropy."""
+    surprisal = math.log(np.cumsum(w)[-1]) - z
+    distance = np.abs(surprisal - _entropy(z, w))
+    order = np.argsort(distance, kind="stable")
+    running = np.cumsum(w[order])
+    last = min(int(np.count_nonzero(running / running[-1] < typical_p - TOLERANCE)), len(w) - 1)
+    return distance > distance[order[last]] + TOLERANCE
 
 
 @dataclass(frozen=True)
@@ -39,22 +75,29 @@ class SamplingConfig:
     2023 (typical).
     """
 
-    temperature: float = 1.0
-    top_k: int | None = None
-    top_p: float = 1.0
-    min_p: float = 0.0
-    typical_p: float = 1.0
+    # in the order in which they cut; only the last one cuts a place before one that stays
+    temperature: float = _rule(1.0, "T", "a number from 0 up", lambda t: _is_number(t) and 0 <= t < math.inf,
+                               lambda t, z, w: (t == 0) & (np.arange(len(w)) > 0))
+    top_k: int | None = _rule(None, "k", "a whole number of at least 1, or None for no limit",
+                              lambda k: k is None or _is_number(k, Integral) and k >= 1,
+                              lambda k, z, w: np.arange(len(w)) >= k)
+    top_p: float = _rule(1.0, "p", *_SHARE, _beyond_mass)
+    min_p: float = _rule(0.0, "m", *_SHARE, lambda least, z, w: w < least * (1 - TOLERANCE))
+    typical_p: float = _rule(1.0, "t", *_SHARE, _not_typical)
 
     def __post_init__(self) -> None:
-        if not _is_number(self.temperature) or not 0 <= self.temperature < math.inf:
-            raise ValueError(f"temperature must be a number from 0 up, not {self.temperature!r}.")
-        if (self.top_k is not None
-                and (not isinstance(self.top_k, Integral) or isinstance(self.top_k, bool) or self.top_k < 1)):
-            raise ValueError(f"top_k must be a whole number of at least 1, or None for no limit, not {self.top_k!r}.")
-        for name in ("top_p", "min_p", "typical_p"):
-            value = getattr(self, name)
-            if not _is_number(value) or not 0 <= value <= 1:
-                raise ValueError(f"{name} must be a number from 0 to 1, not {value!r}.")
+        for name, rule in OF_RULE.items():
+            if not rule.accepts(value := getattr(self, name)):
+                raise ValueError(f"{name} must be {rule.wanted}, not {value!r}.")
+
+    def active(self) -> dict[str, float]:
+        """The values of the rules that are on, by name, in the order in which they cut."""
+        return {name: value for name in OF_RULE if (value := getattr(self, name)) != getattr(SamplingConfig, name)}
+
+
+OF_RULE = {one.name: one.metadata["rule"] for one in fields(SamplingConfig)}
+RULES = ("", "minus_infinity", *OF_RULE)            # Truncation.cut_by holds indices into this tuple
+KEPT, MINUS_INFINITY = 0, 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,10 +226,11 @@ def _head(logits: np.ndarray, config: SamplingConfig,
     draws.
     """
     n = 1 if config.temperature == 0 else config.top_k or HEAD
-    if n > len(logits) // 2 or config.typical_p < 1 and not config.top_k:
+    alone = config.temperature == 0 or config.top_k         # no later rule looks at what these leave out
+    if n > len(logits) // 2 or not alone and config.active().keys() - {"temperature", "top_p", "min_p"}:
         return None
     token_ids = _leading(logits, n)
-    if config.temperature == 0 or config.top_k:              # no later rule looks at what these leave out
+    if alone:
         _, renormalised, ends = _whole(logits[token_ids], config)
         return token_ids, renormalised, ends
     _, w = _weights(logits[token_ids], config.temperature)
@@ -243,45 +287,14 @@ def _weights(sorted_logits: np.ndarray, temperature: float) -> tuple[np.ndarray,
 
 
 def _cut_by(sorted_logits: np.ndarray, z: np.ndarray, w: np.ndarray, config: SamplingConfig) -> np.ndarray:
-    """The code of the rule that cuts each token (|V|,).
-
-    Every rule but the last keeps the first n places, so the number n is all that it hands on.
-    """
-    cut_by = np.full(len(w), KEPT, dtype=np.int8)
-
-    def keep_first(n: int, of: int, rule: int) -> int:
-        cut_by[n:of] = rule
-        return n
-
-    n = keep_first(int(np.count_nonzero(sorted_logits > -np.inf)), len(w), MINUS_INFINITY)
-    if config.temperature == 0:
-        n = keep_first(1, n, TEMPERATURE)
-    if config.top_k is not None:
-        n = keep_first(min(config.top_k, n), n, TOP_K)
-    if config.top_p < 1:
-        n = keep_first(_n_top_p(w[:n], config.top_p), n, TOP_P)
-    n = keep_first(int(np.count_nonzero(w[:n] >= config.min_p * (1 - TOLERANCE))), n, MIN_P)
-    if config.typical_p < 1:
-        cut_by[:n][_not_typical(z[:n], w[:n], config.typical_p)] = TYPICAL_P
+    """The code of the rule that cuts each token (|V|,)."""
+    cut_by = np.where(sorted_logits > -np.inf, KEPT, MINUS_INFINITY).astype(np.int8)
+    n = np.count_nonzero(cut_by == KEPT)
+    for name, value in config.active().items():
+        cut = OF_RULE[name].cuts(value, z[:n], w[:n])
+        cut_by[:n][cut] = RULES.index(name)
+        n -= np.count_nonzero(cut)
     return cut_by
-
-
-def _n_top_p(w: np.ndarray, top_p: float) -> int:
-    """How many of the weights, falling, top-p keeps: those with less than mass p before them, and always the first."""
-    running = np.cumsum(w)
-    return 1 + int(np.count_nonzero(running[:-1] / running[-1] < top_p - TOLERANCE))
-
-
-def _not_typical(z: np.ndarray, w: np.ndarray, typical_p: float) -> np.ndarray:
-    """True for the tokens that typical sampling cuts, same shape as w: those whose surprisal lies too far from the
-    entropy.
-    """
-    surprisal = math.log(np.cumsum(w)[-1]) - z
-    distance = np.abs(surprisal - _entropy(z, w))
-    order = np.argsort(distance, kind="stable")
-    running = np.cumsum(w[order])
-    last = min(int(np.count_nonzero(running / running[-1] < typical_p - TOLERANCE)), len(w) - 1)
-    return distance > distance[order[last]] + TOLERANCE
 
 
 def _entropy(z: np.ndarray, w: np.ndarray) -> float:

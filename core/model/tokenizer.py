@@ -138,9 +138,13 @@ class Tokenizer:
         """
         return self.begin[0] if self.begin else self.end_of_text
 
+    def as_json(self) -> str:
+        """The tokenizer in the format of the `tokenizers` library."""
+        return self._bpe.to_str()
+
     def save(self, path: str | Path) -> None:
         """Write the tokenizer as one JSON file, in the format of the `tokenizers` library."""
-        Path(path).write_text(self._bpe.to_str(), encoding="utf-8")
+        Path(path).write_text(self.as_json(), encoding="utf-8")
 
     def encode(self, text: str) -> list[int]:
         """The ids of `text`, without an end-of-text token.

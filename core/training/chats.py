@@ -19,11 +19,11 @@ TALK = (("Hello!", "Hello!", "Hello! It is nice to meet you."), ("How are you?",
         ("Thank you.", "You are welcome.", "You are welcome. I was glad to help."))
 
 
-def conversations(n: int, seed: int = 0) -> list[str]:
+def conversations(n: int) -> list[str]:
     """n conversations of one to three turns, the tokenizer's markers before each part: system, then user and assistant
     in turn. They hold no held-out exercises and no untaught facts.
     """
-    rng = random.Random(f"chats {seed}")
+    rng = random.Random("chats 0")
     return [_chat(rng) for _ in range(n)]
 
 

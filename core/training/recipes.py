@@ -185,15 +185,15 @@ def _family(name: str, **difference) -> Recipe:
 
     Distances from half the trained length on share their relative bias, so that every bias is trained.
     """
-    model = ModelConfig(vocab_size=4096, d_model=96, n_layers=4, n_heads=4, n_context=128, relative_max_distance=64)
+    model = ModelConfig.of(vocab_size=4096, d_model=96, n_layers=4, n_heads=4, n_context=128, relative_max_distance=64)
     training = MIXED(steps=1000, batch_size=32, learning_rate=3e-3, warmup_steps=100)
-    return Recipe(name, replace(model, **difference), (Stage(STORIES_AND_TEACHING, training),))
+    return Recipe(name, model.changed(**difference), (Stage(STORIES_AND_TEACHING, training),))
 
 
 def _blanks() -> Recipe:
     """Half the context of `stories`, since a blank needs its sentence more than a long context; without the old books.
     """
-    model = ModelConfig(vocab_size=4097, d_model=192, n_layers=5, n_heads=6, n_context=128, kind="encoder",
+    model = ModelConfig.of(vocab_size=4097, d_model=192, n_layers=5, n_heads=6, n_context=128, kind="encoder",
                         n_classes=2, mask_token=4096)
     task = MaskedLanguageModelling(((TINYSTORIES, 3), (CHILD, 1), (STORYBOOKS, 1)), teaching=20_000)
     return Recipe("blanks", model,
@@ -205,7 +205,7 @@ def _induction() -> Recipe:
     """Attention only, with positions that distinguish just a token itself and the one before it from all others, so
     that heads find distant tokens by their content.
     """
-    model = ModelConfig(vocab_size=512, d_model=128, n_layers=2, n_heads=2, n_context=64, d_ff=None,
+    model = ModelConfig.of(vocab_size=512, d_model=128, n_layers=2, n_heads=2, n_context=64, d_ff=None,
                         positions="relative", relative_max_distance=2)
     return Recipe("induction", model, (
         Stage(TwoBack(), TrainingConfig(steps=400, batch_size=128, learning_rate=3e-3, warmup_steps=50)),

@@ -103,7 +103,7 @@ class TrainingRun:
     def load(cls, path: str | Path, device: torch.device | str = "cpu", **changes) -> TrainingRun:
         """The run that `save` wrote, with `changes` to its TrainingConfig, such as other `minutes`, from here on."""
         state = torch.load(path, map_location=device, weights_only=True)
-        run = cls.start_from(Transformer(ModelConfig.from_dict(state["model_config"])),
+        run = cls.start_from(Transformer(ModelConfig.of(**state["model_config"])),
                              replace(TrainingConfig(**state["config"]), **changes), device)
         run.model.load_state_dict(state["model"])
         run.optimizer.load_state_dict(state["optimizer"])

@@ -1,7 +1,6 @@
 """Attribution: a linear case by hand, completeness, derivatives against finite differences, leaving out as two forward
 passes, ranks.
 """
-import dataclasses
 import math
 
 import numpy as np
@@ -20,8 +19,7 @@ TARGET = 11
 
 def small(**changes) -> Transformer:
     config = ModelConfig(vocab_size=17, d_model=12, n_layers=2, n_heads=3, n_context=16, d_ff=24)
-    model = Transformer(dataclasses.replace(config,
-                                            **changes)).initialise(torch.Generator().manual_seed(1)).double().eval()
+    model = Transformer(config.changed(**changes)).initialise(torch.Generator().manual_seed(1)).double().eval()
     for p in model.parameters():
         p.data *= 3 if p.dim() > 1 else 1            # far from linear
     return model.requires_grad_(False)

@@ -25,7 +25,7 @@ IDS = torch.tensor([0, 5, 3, 5, 11, 2])
 
 def random_model(dtype=torch.float64, **settings) -> Transformer:
     """Every parameter random, gains and biases too: a part that were forgotten would show."""
-    config = ModelConfig(
+    config = ModelConfig.of(
         **{"vocab_size": 19, "d_model": 12, "n_layers": 3, "n_heads": 4, "n_context": 8, "n_kv_heads": 2} | settings)
     model, generator = Transformer(config).to(dtype), torch.Generator().manual_seed(11)
     with torch.no_grad():

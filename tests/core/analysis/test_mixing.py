@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from core.analysis.mixing import Mixed, can_be_mixed, mixed
+from core.analysis.mixing import N_MIXTURES, Mixed, can_be_mixed, mixed
 from core.model.config import ModelConfig
 from tests.core.analysis.test_stream_and_heads import run
 
@@ -22,13 +22,13 @@ def test_the_outputs_are_those_of_the_mixtures(a: int, b: int):
     z = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + norm.epsilon)
     z = z * norm.weight.detach().numpy() + norm.bias.detach().numpy()
     W_1, b_1, W_2, b_2 = (w.detach().numpy() for w in (weights.W_1, weights.b_1, weights.W_2, weights.b_2))
-    found = mixed(block, weights, a, b, 5)
-    t = np.linspace(0, 1, 5)[:, None]
+    found = mixed(block, weights, a, b)
+    t = np.linspace(0, 1, N_MIXTURES)[:, None]
     own = gelu(((1 - t) * z[a] + t * z[b]) @ W_1 + b_1) @ W_2 + b_2
     assert np.allclose(found.outputs, own, atol=1e-5)
     line = own[0] + t * (own[-1] - own[0])
     away = np.linalg.norm(own - line, axis=1) / np.linalg.norm(own[-1] - own[0])
-    assert np.allclose(found.away, away, atol=1e-5) and away[2] > 0.001
+    assert np.allclose(found.away, away, atol=1e-5) and away[N_MIXTURES // 2] > 0.001
 
 
 def test_the_plane_keeps_the_ends_and_the_farthest_point():
@@ -55,12 +55,12 @@ def test_the_ends_are_what_the_part_makes_of_the_tokens_wherever_the_norms_stand
     model, trace = run(norm_placement=placement)
     assert can_be_mixed(model.config)
     block = trace.blocks[1]
-    found = mixed(block, model.blocks[1], 2, 5, 3)
+    found = mixed(block, model.blocks[1], 2, 5)
     assert torch.allclose(found.outputs[[0, -1]], block.mlp_out[[2, 5]].double(), atol=1e-9)
 
 
 @pytest.mark.parametrize("settings", [{"d_ff": None}, {"parallel_residual": True},
                                       {"n_experts": 4, "n_active_experts": 2}])
 def test_blocks_without_such_a_part_are_not_mixed(settings: dict):
-    config = ModelConfig(**{"vocab_size": 9, "d_model": 8, "n_layers": 1, "n_heads": 2, "n_context": 4} | settings)
+    config = ModelConfig.of(**{"vocab_size": 9, "d_model": 8, "n_layers": 1, "n_heads": 2, "n_context": 4} | settings)
     assert not can_be_mixed(config)

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from core.analysis import one_block
+from core.analysis.norm_inputs import feed_forward_input
 from core.model.config import ModelConfig
 from core.model.transformer import Transformer
 from tests.core.analysis.test_stream_and_heads import run
@@ -200,7 +201,7 @@ def test_the_norms_can_stand_at_their_other_place_with_the_very_same_weights():
     ({"n_experts": 4, "n_active_experts": 2}, True),
     ({"kind": "encoder-decoder", "n_encoder_layers": 1}, False)])
 def test_which_blocks_can_be_wired_anew(settings, rewired):
-    config = ModelConfig(**{"vocab_size": 9, "d_model": 8, "n_layers": 1, "n_heads": 2, "n_context": 4} | settings)
+    config = ModelConfig.of(**{"vocab_size": 9, "d_model": 8, "n_layers": 1, "n_heads": 2, "n_context": 4} | settings)
     assert one_block.can_be_rewired(config) == rewired
     if rewired:
         for placement in one_block.PLACEMENTS:
@@ -233,7 +234,7 @@ crossings = pytest.mark.parametrize("crossing", CROSSED)
 
 def crossed(crossing: str):
     """A random encoder-decoder in float64 with such a block, all its weights shaken, and its trace."""
-    config = ModelConfig(**{"kind": "encoder-decoder", "n_encoder_layers": 2, "vocab_size": 23, "d_model": 12,
+    config = ModelConfig.of(**{"kind": "encoder-decoder", "n_encoder_layers": 2, "vocab_size": 23, "d_model": 12,
                             "n_layers": 3, "n_heads": 4, "n_context": 16} | CROSSED[crossing][0])
     model, generator = Transformer(config).double(), torch.Generator().manual_seed(11)
     model.initialise(generator)
@@ -250,7 +251,7 @@ def cross_attended(cross, z: np.ndarray, memory: np.ndarray) -> np.ndarray:
     for head in range(config.n_heads):
         q, k, v = (x @ array(W)[head] + (0.0 if b is None else array(b)[head]) for x, W, b in (
             (z, cross.W_Q, cross.b_Q), (memory, cross.W_K, cross.b_K), (memory, cross.W_V, cross.b_V)))
-        scores = np.exp(q @ k.T / (np.sqrt(config.d_k) if config.scale_scores else 1.0))
+        scores = np.exp(q @ k.T / (np.sqrt(config.d_k) if config.scores.scale_scores else 1.0))
         total = total + scores / scores.sum(-1, keepdims=True) @ v @ array(cross.W_O)[head]
     return total
 
@@ -323,7 +324,7 @@ def test_relu_in_the_place_of_the_curve_is_that_of_plain_numpy(activation: str):
     model, trace = run(activation=activation)
     model.requires_grad_(False)
     weights, block = model.blocks[LAYER], trace.blocks[LAYER]
-    read = weights.read_by_feed_forward(block, model.config.norm)[-1]
+    read = feed_forward_input(weights, block, model.config.norm)[-1]
     found = one_block.with_relu(weights, read)
     z, up = block.mlp_pre[-1].numpy(), (read @ weights.W_1 + weights.b_1).numpy()
     post = np.maximum(z, 0) * (up if model.config.gated else 1)

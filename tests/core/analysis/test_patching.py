@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from core.analysis import patching
-from core.model.block import HeadEdits
 from core.model.config import ModelConfig
+from core.model.edits import HeadEdits
 from core.model.intervention import Intervention, Patch
 from core.model.trace import Trace
 from core.model.transformer import Transformer
@@ -24,7 +24,7 @@ KINDS = {"plain": {}, "rotary, post-norm": dict(positions="rotary", norm_placeme
 
 
 def model_of(**changes) -> Transformer:
-    model = Transformer(ModelConfig(**SIZES | changes)).initialise(torch.Generator().manual_seed(1))
+    model = Transformer(ModelConfig.of(**SIZES | changes)).initialise(torch.Generator().manual_seed(1))
     with torch.no_grad():
         model.E.mul_(20)        # so that two tokens differ by more than rounding
     return model

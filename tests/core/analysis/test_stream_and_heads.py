@@ -15,7 +15,8 @@ CAUSAL = torch.ones(3, 3, dtype=torch.bool).tril()
 
 def run(n_tokens: int = 7, **settings):
     """A random model in float64 and its trace."""
-    config = ModelConfig(**{"vocab_size": 23, "d_model": 12, "n_layers": 3, "n_heads": 3, "n_context": 16} | settings)
+    sizes = {"vocab_size": 23, "d_model": 12, "n_layers": 3, "n_heads": 3, "n_context": 16}
+    config = ModelConfig.of(**sizes | settings)
     model = Transformer(config)
     model.initialise(torch.Generator().manual_seed(7))
     model = model.double()

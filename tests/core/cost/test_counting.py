@@ -8,8 +8,8 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from core.cost import counting
-from core.model.block import KVCache
 from core.model.config import ACTIVATIONS, KINDS, NORM_PLACEMENTS, POSITIONS, STORIES, ModelConfig
+from core.model.kv_cache import KVCache
 from core.model.presets import PRESETS
 from core.model.transformer import Transformer
 
@@ -37,7 +37,7 @@ def on_meta(config: ModelConfig) -> dict[str, int]:
 
 @pytest.mark.parametrize("design", DESIGNS, ids=str)
 def test_the_formula_is_what_a_built_model_holds(design):
-    config = ModelConfig(**SIZES | design)
+    config = ModelConfig.of(**SIZES | design)
     model = Transformer(config)
     assert (counting.parameters_by_part(config)
             == counting.totals((name, p.numel()) for name, p in model.named_parameters()) == on_meta(config))
@@ -99,13 +99,13 @@ def test_gpt_3_by_hand():
 
 
 def test_grouped_keys_and_values_shrink_the_cache_and_nothing_else_but_their_maps():
-    whole, grouped = (ModelConfig(**SIZES, n_kv_heads=n) for n in (4, 1))
+    whole, grouped = (ModelConfig.of(**SIZES, n_kv_heads=n) for n in (4, 1))
     assert counting.kv_cache_bytes(whole, 10) == 4 * counting.kv_cache_bytes(grouped, 10)
     assert counting.attention_parameters(whole) - counting.attention_parameters(grouped) == 3 * 24 * 12
-    assert counting.kv_cache_bytes(ModelConfig(**SIZES, kind="encoder"), 10) == 0
+    assert counting.kv_cache_bytes(ModelConfig.of(**SIZES, kind="encoder"), 10) == 0
 
 
-@pytest.mark.parametrize("config", [ModelConfig(**SIZES), STORIES], ids=["small", "stories"])
+@pytest.mark.parametrize("config", [ModelConfig.of(**SIZES), STORIES], ids=["small", "stories"])
 def test_the_cache_is_as_large_as_the_one_that_generation_keeps(config):
     model, cache = Transformer(config), KVCache()
     model.logits(torch.zeros(12, dtype=torch.long), cache)
@@ -119,7 +119,7 @@ def test_the_cache_is_as_large_as_the_one_that_generation_keeps(config):
                                     dict(norm_placement="sandwich", positions="alibi"),
                                     dict(kind="encoder", head_transform=True, unembedding_bias=True)], ids=str)
 def test_operations_are_those_that_torch_counts(design):
-    config = ModelConfig(**SIZES | design)
+    config = ModelConfig.of(**SIZES | design)
     model, crossed = Transformer(config), config.kind == "encoder-decoder"
     with FlopCounterMode(display=False) as counter, torch.no_grad():
         model(torch.zeros(11, dtype=torch.long), source_ids=torch.zeros(7, dtype=torch.long) if crossed else None)
@@ -128,7 +128,7 @@ def test_operations_are_those_that_torch_counts(design):
 
 def test_the_parts_of_the_products_by_hand():
     """d = 24, h = 4, d_k = d_v = 6, d_ff = 96, |V| = 60, L = 3, N = 5; a head of 3 classes reads one vector."""
-    config = ModelConfig(**SIZES, n_classes=3)
+    config = ModelConfig.of(**SIZES, n_classes=3)
     found = counting.products(config, 5)
     assert found == {"qkv": 2 * 5 * 3 * 24 * 24 * 3, "scores": 2 * 25 * 6 * 4 * 3, "weighted": 2 * 25 * 6 * 4 * 3,
                      "maps_out": 2 * 5 * 24 * 24 * 3, "mlp": 2 * 5 * 2 * 24 * 96 * 3,
@@ -137,7 +137,7 @@ def test_the_parts_of_the_products_by_hand():
 
 
 def test_a_token_after_cached_ones_is_what_the_whole_costs_more():
-    config = ModelConfig(**SIZES)
+    config = ModelConfig.of(**SIZES)
     one, whole, less = counting.flops(config, 1, cached=10), counting.flops(config, 11), counting.flops(config, 10)
     assert {name: whole[name] - less[name] for name in one if name != "scores"} == {name: one[name] for name in one
                                                                                     if name != "scores"}

@@ -11,7 +11,7 @@ import torch
 
 from core.cost import counting, elementwise
 from core.model.config import STORIES, ModelConfig
-from core.model.normalisation import deepnorm_constants
+from core.model.norms import deepnorm_constants
 from core.model.positional import alibi_bias, relative_index, rotary_angles, sinusoidal
 from core.model.presets import PRESETS
 from core.model.transformer import Transformer
@@ -132,15 +132,15 @@ def attend(noted, config, block, X, layer_bias):
             made[name] = noted.product(X, listed(getattr(block, f"W_{name}")[at]), "qkv")
             if config.attention_bias:
                 made[name] = noted.plus(made[name], listed(getattr(block, f"b_{name}")[at]))
-            if config.qk_norm and name != "V":
+            if config.sublayer.qk_norm and name != "V":
                 norm = getattr(block, f"{name.lower()}_norm")
                 made[name] = (noted.norm(made[name], "layernorm", listed(norm.weight[at]), None, config.norm_epsilon)
-                              if config.qk_norm_heads else
+                              if config.sublayer.qk_norm_heads else
                               noted.norm(made[name], "rmsnorm", listed(norm.weight), None, config.norm_epsilon))
             if config.positions == "rotary" and name != "V":
                 made[name] = turned(noted, made[name], config)
         scores = noted.product(made["Q"], transposed(made["K"]), "scores")
-        if config.scale_scores:
+        if config.scores.scale_scores:
             noted.part = "softmax"
             scores = [[noted.div(score, math.sqrt(config.d_k)) for score in row] for row in scores]
         if layer_bias is not None:
@@ -185,13 +185,13 @@ def feed_forward(noted, config, block, X):
 def experts(noted, config, mixture, X):
     """Each token through the experts of its own, one after the other."""
     logits = noted.product(X, listed(mixture.W_R), "mlp")
-    logits = noted.plus(logits, listed(mixture.b_R)) if config.router_bias else logits
+    logits = noted.plus(logits, listed(mixture.b_R)) if config.experts.router_bias else logits
     outputs = []
     for row, read in zip(logits, X):
         probs = noted.softmax(row)
-        chosen = sorted(range(len(probs)), key=lambda e, probs=probs: -probs[e])[:config.n_active_experts]
+        chosen = sorted(range(len(probs)), key=lambda e, probs=probs: -probs[e])[:config.experts.n_active_experts]
         shares = [probs[e] for e in chosen]
-        if config.experts_renormalised:
+        if config.experts.experts_renormalised:
             whole = noted.total(shares)
             shares = [noted.div(share, whole) for share in shares]
         written = [feed_forward(noted, config, mixture.experts[e], [read])[0] for e in chosen]
@@ -224,8 +224,8 @@ def block_pass(noted, config, block, x, layer_bias):
     stream = add(x, attend(noted, config, block, read, layer_bias), block.attn_norm, block.attn_out_norm)
     if config.d_ff is None:
         return stream
-    if not config.shared_norm:
-        source = x if config.parallel_residual else stream
+    if not config.sublayer.shared_norm:
+        source = x if config.sublayer.parallel_residual else stream
         read = norm(block.mlp_norm, source) if config.reads_normed else stream
     fed = (feed_forward(noted, config, block, read) if block.mixture is None
            else experts(noted, config, block.mixture, read))
@@ -236,15 +236,15 @@ def written_out(model, ids):
     """The logits of a pass over ids, and how many operations each part of it took."""
     config, noted = model.config, Noted()
     x = [listed(model.E[token]) for token in ids]
-    if config.embedding_scale != 1:
+    if config.embedding.embedding_scale != 1:
         noted.part = "additions"
-        x = [[noted.mul(config.embedding_scale, value) for value in row] for row in x]
+        x = [[noted.mul(config.embedding.embedding_scale, value) for value in row] for row in x]
     if config.positions in ("learned", "sinusoidal"):
         table = model.P[:N] if config.positions == "learned" else sinusoidal(N, config.d_model)
         x = noted.plus(x, listed(table))
     for block in model.blocks:
         layer_bias = (listed(alibi_bias(N, N, config.n_heads)) if config.positions == "alibi" else
-                      listed(block.r[:, relative_index(N, N, config.relative_max_distance)])
+                      listed(block.r[:, relative_index(N, N, config.position_bias.relative_max_distance)])
                       if config.positions == "relative" else None)
         x = block_pass(noted, config, block, x, layer_bias)
     if model.final_norm is not None:
@@ -259,7 +259,7 @@ def written_out(model, ids):
 
 @pytest.mark.parametrize("design", DESIGNS, ids=str)
 def test_the_formulas_are_what_a_pass_written_out_takes(design):
-    config = ModelConfig(**SIZES | design)
+    config = ModelConfig.of(**SIZES | design)
     model, ids = Transformer(config).initialise(torch.Generator().manual_seed(3)).double(), [1, 4, 2]
     with torch.no_grad():
         for name, parameter in model.named_parameters():
@@ -275,8 +275,8 @@ def test_one_block_by_hand():
     """d = 4, h = 2, d_ff = 3, |V| = 5, N = 3, L = 2: a LayerNorm of 4 takes 4 + 4 + 4 + 4 + 2 + 4 + 4 + 4 = 30, and
     there are 5 a token; a softmax over 3 takes 13 and its scores 3 quotients; GELU takes 5 a number.
     """
-    found = elementwise.elementwise(ModelConfig(**SIZES), N)
-    assert elementwise.norm(ModelConfig(**SIZES), 4) == 30 and elementwise.softmax(3) == 13
+    found = elementwise.elementwise(ModelConfig.of(**SIZES), N)
+    assert elementwise.norm(ModelConfig.of(**SIZES), 4) == 30 and elementwise.softmax(3) == 13
     assert found == {"norms": 3 * 5 * 30, "softmax": 2 * 2 * 3 * (13 + 3) + 3 * 23, "activation": 2 * 3 * 3 * 5,
                      "additions": 3 * (4 + 2 * (2 * 4 + 16 + 7))}
 
@@ -285,7 +285,7 @@ def test_one_block_by_hand():
                          ids=str)
 def test_a_token_after_cached_ones_adds_what_the_whole_takes_more(design):
     """But for the softmax of the pairs and what is added to them: without a cache the earlier rows are also longer."""
-    config = ModelConfig(**SIZES | design)
+    config = ModelConfig.of(**SIZES | design)
     one, whole, less = (elementwise.elementwise(config, 1, cached=6), elementwise.elementwise(config, 7),
                         elementwise.elementwise(config, 6))
     for part in ("norms", "activation"):
@@ -295,7 +295,7 @@ def test_a_token_after_cached_ones_adds_what_the_whole_takes_more(design):
 
 
 def test_an_encoder_decoder_takes_its_two_stacks_and_what_lies_between():
-    config = ModelConfig(**SIZES | dict(kind="encoder-decoder", n_encoder_layers=1, positions="none"))
+    config = ModelConfig.of(**SIZES | dict(kind="encoder-decoder", n_encoder_layers=1, positions="none"))
     found = elementwise.elementwise(config, 3, n_source=5)
     norm, row = elementwise.norm(config, 4), lambda keys: elementwise.softmax(keys) + keys
     assert found["norms"] == 5 * (2 + 1) * norm + 3 * (2 * 3 + 1) * norm

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from core.cost import built_models, counting, roofline
-from core.model.block import KVCache
 from core.model.config import STORIES, ModelConfig
+from core.model.kv_cache import KVCache
 from core.model.presets import PRESETS
 from core.model.transformer import Transformer
 
@@ -20,7 +20,7 @@ SMALL = dict(vocab_size=60, d_model=24, n_layers=3, n_heads=4, n_context=20)
 @pytest.mark.parametrize("design", [dict(), dict(tied_embeddings=False), dict(positions="rotary", n_kv_heads=2),
                                     dict(activation="swiglu", tied_embeddings=False, positions="none")], ids=str)
 def test_a_pass_moves_all_weights_once_and_what_its_cache_holds(design: dict):
-    config = ModelConfig(**SMALL | design)
+    config = ModelConfig.of(**SMALL | design)
     model, cache = Transformer(config), KVCache()
     model.logits(torch.zeros(7, dtype=torch.long), cache)
     numbers = sum(p.numel() for name, p in model.named_parameters()
@@ -41,7 +41,6 @@ def test_gpt_3_by_hand():
     device = HARDWARE["h100"]
     assert roofline.attainable(read, device) == device.peak == 989e12
     assert roofline.attainable(write, device) == pytest.approx(3.35e12, rel=0.001)
-    assert roofline.devices_needed(GPT3, 2048, 1, device) == 5 and roofline.devices_needed(STORIES, 256, 1, device) == 1
 
 
 @pytest.mark.parametrize("device", HARDWARE.values(), ids=lambda device: device.name)

@@ -9,14 +9,14 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from core.cost import growth, sparse
-from core.model import attention
+from core.model import attention, masks
 
 
 @pytest.mark.parametrize("n, window", itertools.product((1, 2, 7, 16, 33), (1, 2, 5, 16, 40)))
 def test_a_window_in_blocks_is_attention_under_the_windows_mask(n, window):
     generator = torch.Generator().manual_seed(n)
     Q, K, V = (torch.randn(2, n, width, generator=generator, dtype=torch.float64) for width in (6, 6, 3))
-    allowed = attention.mask("sliding-window", n, n, window)
+    allowed = masks.mask("sliding-window", n, n, window)
     expected = attention.masked_softmax(attention.dot_product_scores(Q, K), allowed) @ V
     assert (sparse.windowed_attention(Q, K, V, window) - expected).abs().max() < 1e-12
 

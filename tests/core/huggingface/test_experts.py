@@ -86,8 +86,8 @@ def test_a_config_without_positions_has_those_of_its_family(family, base):
     name = next(name for name, values in PUBLISHED.items() if values["model_type"] == family)
     values = {key: value for key, value in PUBLISHED[name].items() if not key.startswith("rope")}
     config, theirs = plan_of(values, ()).config, hf.AutoConfig.for_model(**values)
-    assert config.rotary_base == theirs.rope_parameters["rope_theta"] == base
-    assert len(config.rotary_factors) == (4 if family == "gpt_oss" else 0)
+    assert config.rotary.rotary_base == theirs.rope_parameters["rope_theta"] == base
+    assert len(config.rotary.rotary_factors) == (4 if family == "gpt_oss" else 0)
 
 
 @pytest.mark.parametrize("name, changes, said", [
@@ -117,4 +117,4 @@ def test_quantised_files_and_latent_attention_are_refused():
 
 def test_a_model_without_experts_in_any_block_is_dense():
     values = PUBLISHED["Qwen3-30B-A3B"] | dict(mlp_only_layers=[0, 1])
-    assert plan_of(values, ()).config.n_experts == 0 and plan_of(values, ()).config.d_ff == 72
+    assert plan_of(values, ()).config.experts.n_experts == 0 and plan_of(values, ()).config.d_ff == 72

@@ -10,15 +10,16 @@ import torch.nn.functional as F
 
 from core import huggingface
 from core.analysis.contributions import logit_contributions, logit_lens
-from core.huggingface import PretrainedError, families, hub, preview, save_pretrained
+from core.huggingface import PretrainedError, families, hub, preview, save_pretrained, tables
 from core.huggingface.weights import headers
 from core.model import checkpoints, positional
-from core.model.attention import capped, masked_softmax, share_heads
-from core.model.block import KVCache
+from core.model.attention import masked_softmax, share_heads
 from core.model.config import ModelConfig
 from core.model.generation import context_window, generate, translations
 from core.model.intervention import HeadEdit, Intervention, SublayerEdit
+from core.model.kv_cache import KVCache
 from core.model.sampling import SamplingConfig
+from core.model.scores import capped
 from core.model.tokenizer import END_OF_TEXT, Tokenizer
 from core.model.trace import Trace
 from core.model.transformer import Transformer
@@ -56,7 +57,7 @@ def run(theirs, ours, token_ids, **more):
 def compared(trace, expected):
     """(ours, theirs) of everything that transformers gives. Its last hidden state is the one after the final norm."""
     def stream(part):
-        plain = isinstance(part, Trace) and part.config.plain_maps      # transformers' last one is mapped back
+        plain = isinstance(part, Trace) and part.config.embedding.plain_maps   # transformers' last one is mapped back
         return [block.resid_pre for block in part.blocks] + [part.h_head if plain else part.h_final]
 
     yield trace.logits, expected.logits
@@ -89,7 +90,7 @@ def test_the_plan_says_what_the_model_is(pair):
     assert (told.config.vocab_size == 61 and told.n_parameters == ours.n_parameters == theirs.num_parameters() - unused
             and told.n_bytes == 4 * ours.n_parameters)
     assert (told.dtype, told.tokenizer, told.download_bytes, told.name) == ("float32", "", 0, str(folder))
-    assert (told.family == families.TITLES[theirs.config.model_type] and told.config.n_context == 40
+    assert (told.family == tables.TITLES[theirs.config.model_type] and told.config.n_context == 40
             or theirs.config.model_type in ("t5", "mt5"))
     assert (not ours.training and not any(p.requires_grad for p in ours.parameters())
             and {p.dtype for p in ours.parameters()} == {torch.float32})
@@ -108,8 +109,8 @@ def attentions(model):
 
 def scores_of(products, config, scaled: bool | None = None):
     """A model's scores from its products q·k before any bias and the mask."""
-    scaled = config.scale_scores if scaled is None else scaled
-    return capped(products / (config.divisor if scaled else 1), config.score_cap)
+    scaled = config.scores.scale_scores if scaled is None else scaled
+    return capped(products / (config.divisor if scaled else 1), config.scores.score_cap)
 
 
 def test_every_field_of_the_trace_is_what_it_says(pair):
@@ -126,7 +127,8 @@ def test_every_field_of_the_trace_is_what_it_says(pair):
         scores = scores_of(Q @ share_heads(K, config.n_heads).mT, config)
         if config.positions == "alibi" and own:
             size = (N_TOKENS, N_TOKENS, config.n_heads)
-            scores = scores + (positional.rounded_alibi_bias(*size, config.divisor) if config.rounded_alibi
+            scores = scores + (positional.rounded_alibi_bias(*size, config.divisor)
+                               if config.position_bias.rounded_alibi
                                else positional.alibi_bias(*size))
         if config.positions != "relative" or not own:
             assert relative_error(made.scores, scores) < 1e-5
@@ -139,14 +141,14 @@ def test_every_field_of_the_trace_is_what_it_says(pair):
                               made.attn_out) < 1e-5
     entering = sum(part for part in (trace.embedding, trace.position, trace.token_type) if part is not None)
     entered = entering if ours.embedding_norm is None else ours.embedding_norm(entering, config.norm)
-    if config.plain_maps:
+    if config.embedding.plain_maps:
         assert torch.equal(trace.embedding, ours.E[trace.token_ids] @ ours.W_E)
         assert torch.equal(trace.h_head, trace.h_final @ ours.W_H)
     assert torch.equal(trace.blocks[0].resid_pre,
-                       entered if ours.W_E is None or config.plain_maps else entered @ ours.W_E + ours.b_E)
+                       entered if ours.W_E is None or config.embedding.plain_maps else entered @ ours.W_E + ours.b_E)
     h = trace.h_final if trace.h_head is None else trace.h_head
     logits = h @ ours.unembedding.T + (0 if ours.b_U is None else ours.b_U)
-    assert relative_error(capped(logits, config.logit_cap), trace.logits) < 1e-5
+    assert relative_error(capped(logits, config.head.logit_cap), trace.logits) < 1e-5
     assert relative_error(logit_lens(ours, trace.resid_final), trace.logits) < 1e-6
 
 
@@ -201,10 +203,10 @@ def test_interventions_hold(pair):
         return ours(token_ids, Intervention(**settings), source_ids=source)
 
     plain, first = changed(), changed().blocks[0]
-    rescaled = changed(scale_scores=not config.scale_scores).blocks[0]
+    rescaled = changed(scale_scores=not config.scores.scale_scores).blocks[0]
     products = first.Q_rotated @ share_heads(first.K_rotated, config.n_heads).mT
-    assert relative_error(rescaled.scores - first.scores,
-                          scores_of(products, config, not config.scale_scores) - scores_of(products, config)) < 1e-4
+    other = scores_of(products, config, not config.scores.scale_scores)
+    assert relative_error(rescaled.scores - first.scores, other - scores_of(products, config)) < 1e-4
     own = tuple(tuple(i == j for j in range(N_TOKENS)) for i in range(N_TOKENS))
     alone, sinks = changed(allowed=own).blocks[0], ours.blocks[0].sinks
     assert torch.equal(alone.pattern, torch.eye(N_TOKENS).expand(config.n_heads, -1, -1) if sinks is None
@@ -263,7 +265,7 @@ def test_a_greedy_translation_is_theirs(tmp_path):
 
 
 def test_a_long_text_keeps_the_token_that_it_begins_with():
-    config = ModelConfig(vocab_size=9, d_model=2, n_layers=1, n_heads=1, n_context=3, end_of_text=2, begin_of_text=1)
+    config = ModelConfig.of(vocab_size=9, d_model=2, n_layers=1, n_heads=1, n_context=3, end_of_text=2, begin_of_text=1)
     assert context_window((1, 5, 6, 7, 8), config) == (1, 7, 8) and context_window((2, 5, 6, 7, 8), config) == (6, 7, 8)
 
 
@@ -276,7 +278,7 @@ LLAMA = dict(norm="rmsnorm", norm_bias=False, activation="swiglu", positions="ro
 
 
 def own_model(**changes) -> Transformer:
-    model = Transformer(ModelConfig(**OWN | changes)).initialise(torch.Generator().manual_seed(0))
+    model = Transformer(ModelConfig.of(**OWN | changes)).initialise(torch.Generator().manual_seed(0))
     with torch.no_grad():
         for p in model.parameters():
             p.add_(torch.randn(p.shape, generator=torch.Generator().manual_seed(p.numel())) * 0.3)

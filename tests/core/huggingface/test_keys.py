@@ -114,7 +114,7 @@ def test_two_accounts_of_the_positions_are_refused_where_they_differ():
     assert "rope_scaling = {'rope_type': 'linear', 'factor': 2.0} beside rope_parameters = {'rope_type'" in said
     plan_of(newer | dict(rope_scaling=None), ())
     both = plan_of(PUBLISHED["llama"] | dict(rope_scaling=older, rope_parameters=older), ())
-    assert both.config.rotary_scaling == (2.0,)
+    assert both.config.rotary.rotary_scaling == (2.0,)
 
 
 @pytest.mark.parametrize("name, changes, said", [
@@ -135,7 +135,7 @@ def test_a_window_that_is_not_written_is_the_familys():
     values = {name: value for name, value in PUBLISHED["mistral"].items() if name != "sliding_window"}
     assert plan_of(values, ()).config.mask == "causal", "4096, more than its texts have"
     far = plan_of(values | dict(max_position_embeddings=9000), ()).config
-    assert (far.mask, far.window) == ("sliding-window", 4096)
+    assert (far.mask, far.scores.window) == ("sliding-window", 4096)
     unset = {name: value for name, value in PUBLISHED["qwen2.5"].items() if name != "use_sliding_window"}
     assert plan_of(unset, ()).config.mask == "causal", "it is off unless it is switched on"
 

@@ -53,36 +53,41 @@ def plan(name: str, **changes):
 
 def test_gemma_3_by_its_keys():
     config = plan("gemma-3-1b")
-    assert config.block_masks == ("sliding-window",) * 2 + ("causal",) + ("sliding-window",) * 2 and config.window == 6
-    assert config.block_rotary_bases == (10_000.0, 10_000.0, 1e6, 10_000.0, 10_000.0) and config.rotary_base == 1e6
-    assert (config.score_divisor, config.score_cap, config.logit_cap) == (pytest.approx(256 ** 0.5), 0, 0)
+    assert config.scores.block_masks == ("sliding-window",) * 2 + ("causal",) + ("sliding-window",) * 2
+    assert config.scores.window == 6
+    assert config.rotary.block_rotary_bases == (10_000.0, 10_000.0, 1e6, 10_000.0, 10_000.0)
+    assert config.rotary.rotary_base == 1e6
+    assert config.scores.score_divisor == pytest.approx(256 ** 0.5)
+    assert (config.scores.score_cap, config.head.logit_cap) == (0, 0)
     wide = plan("gemma-3-1b", sliding_window=40)
-    assert not wide.block_masks and wide.block_rotary_bases == config.block_rotary_bases
-    assert plan("gemma-3-1b", sliding_window_pattern=1).rotary_base == 1e6
-    assert not plan("gemma-3-1b", sliding_window_pattern=1).block_rotary_bases
+    assert not wide.scores.block_masks and wide.rotary.block_rotary_bases == config.rotary.block_rotary_bases
+    assert plan("gemma-3-1b", sliding_window_pattern=1).rotary.rotary_base == 1e6
+    assert not plan("gemma-3-1b", sliding_window_pattern=1).rotary.block_rotary_bases
     slowed = dict(rope_type="linear", factor=8.0)
     windows = plan("gemma-3-1b", sliding_window_pattern=9, rope_scaling=slowed)
-    assert (windows.rotary_base, windows.rotary_scaling) == (10_000.0, ()), "only blocks without a window are slowed"
-    assert plan("gemma-3-1b", rope_scaling=slowed).rotary_scaling == (8.0,)
+    assert (windows.rotary.rotary_base, windows.rotary.rotary_scaling) == (10_000.0, ()), \
+        "only blocks without a window are slowed"
+    assert plan("gemma-3-1b", rope_scaling=slowed).rotary.rotary_scaling == (8.0,)
 
 
 def test_smollm_3_by_its_keys():
     config = plan("SmolLM3-3B")
-    assert config.block_rotary_bases == (5e6, 5e6, 5e6, 0.0) and (config.mask, config.block_masks) == ("causal", ())
-    assert plan("SmolLM3-3B", no_rope_layers=None, no_rope_layer_interval=2).block_rotary_bases == (5e6, 0.0) * 2
-    assert plan("SmolLM3-3B", rope_theta=None).rotary_base == 2e6
+    assert config.rotary.block_rotary_bases == (5e6, 5e6, 5e6, 0.0)
+    assert (config.mask, config.scores.block_masks) == ("causal", ())
+    assert plan("SmolLM3-3B", no_rope_layers=None, no_rope_layer_interval=2).rotary.block_rotary_bases == (5e6, 0.0) * 2
+    assert plan("SmolLM3-3B", rope_theta=None).rotary.rotary_base == 2e6
     windowed = plan("SmolLM3-3B", layer_types=None, use_sliding_window=True, sliding_window=7)
-    assert windowed.block_masks == ("causal",) * 3 + ("sliding-window",) and windowed.window == 7
+    assert windowed.scores.block_masks == ("causal",) * 3 + ("sliding-window",) and windowed.scores.window == 7
     assert plan("SmolLM3-3B", num_key_value_heads=None).n_kv_heads == 4      # the default of its class
     with_yarn = plan("SmolLM3-3B", rope_scaling=dict(rope_type="yarn", factor=2.0, original_max_position_embeddings=20))
-    assert with_yarn.rotary_factors and with_yarn.block_rotary_bases == config.block_rotary_bases
+    assert with_yarn.rotary.rotary_factors and with_yarn.rotary.block_rotary_bases == config.rotary.block_rotary_bases
 
 
 def test_scores_of_granite_are_divided_by_one_over_its_number():
-    assert plan("granite-3.3-2b").score_divisor == 64 and plan("granite-3.3-2b").logit_scale == 1 / 8
+    assert plan("granite-3.3-2b").scores.score_divisor == 64 and plan("granite-3.3-2b").head.logit_scale == 1 / 8
     usual = plan("granite-3.3-2b", attention_multiplier=6 ** -0.5)
-    assert (usual.scale_scores, usual.score_divisor, usual.divisor) == (True, 0.0, 6 ** 0.5)
-    assert not plan("granite-3.3-2b", attention_multiplier=1).scale_scores
+    assert (usual.scores.scale_scores, usual.scores.score_divisor, usual.divisor) == (True, 0.0, 6 ** 0.5)
+    assert not plan("granite-3.3-2b", attention_multiplier=1).scores.scale_scores
 
 
 def test_yarn_by_hand():

@@ -32,10 +32,11 @@ def test_a_sparse_published_config_is_completed_as_its_class_does_and_both_layou
         errors = [relative_error(*both) for both in compared(models[-1](ids(1, N_TOKENS)), expected)]
         assert max(errors) < 1e-5, errors
     config = models[0].config
-    assert models[1].config == config and config.text_alone
-    assert (config.vocab_size, config.n_context, config.rotary_scaling) == (262_208, 131_072, (8.0,))
-    assert config.block_masks == ("sliding-window",) * 5 + ("causal", "sliding-window") and config.window == 6
-    assert (config.end_of_text, config.end_tokens, config.begin_of_text) == (1, (106,), 2)
+    assert models[1].config == config and config.head.text_alone
+    assert (config.vocab_size, config.n_context, config.rotary.rotary_scaling) == (262_208, 131_072, (8.0,))
+    assert config.scores.block_masks == ("sliding-window",) * 5 + ("causal", "sliding-window")
+    assert config.scores.window == 6
+    assert (config.end_of_text, config.special.end_tokens, config.special.begin_of_text) == (1, (106,), 2)
     # an image's token without a picture is read as transformers reads it: by its row of E
     text = torch.tensor([[2, 255_999, 262_144, 256_000, 7]])
     assert relative_error(models[0](text).logits, theirs(text).logits) < 1e-5

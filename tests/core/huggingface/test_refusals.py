@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 
 from core import huggingface
-from core.huggingface import PretrainedError, hub, other_families, refusals
+from core.huggingface import PretrainedError, hub, refusals, tables
 from core.huggingface.families import FAMILIES, plan_of
 from tests.core.huggingface.test_families import relative_error
 from tests.core.huggingface.test_tokenizer_forms import vocab_txt
@@ -64,10 +64,10 @@ def test_a_family_is_refused_with_its_reason_and_the_nearest_that_opens(family, 
 def test_the_nearest_are_in_the_tables_of_the_page_and_no_reason_is_of_a_family_that_is_read():
     rows = list(csv.DictReader((TEXTS / "families.tsv").read_text().splitlines(), delimiter="\t"))
     listed = [name for row in rows for name in re.split(r", | to ", row["models"])]
-    for _, model in other_families.NEAREST:
+    for model in tables.NEAREST.values():
         assert not model or any(name in model for name in listed), model
-    assert not set(other_families.REASONS) & set(FAMILIES)
-    assert set(other_families.REASONS) <= set(CONFIG_MAPPING_NAMES) | ELSEWHERE
+    assert not set(tables.NOT_READ) & set(FAMILIES)
+    assert set(tables.NOT_READ) <= set(CONFIG_MAPPING_NAMES) | ELSEWHERE
 
 
 def test_a_family_that_is_not_read_is_told_before_weights_that_are_missing(tmp_path):

@@ -37,7 +37,8 @@ def test_the_classes_are_theirs(case, tmp_path):
     torch.testing.assert_close(trace.h_final, expected.hidden_states[-1], rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(ours.class_logits(token_ids), expected.logits, rtol=1e-5, atol=2e-6)
     config = ours.config
-    assert (config.output_head, config.n_classes, config.class_names) == ("classes", 3, tuple(LABELS.values()))
+    assert (config.head.output_head, config.head.n_classes) == ("classes", 3)
+    assert config.head.class_names == tuple(LABELS.values())
     assert counting.n_parameters(config) == ours.n_parameters == preview(tmp_path).n_parameters
 
 
@@ -45,10 +46,10 @@ def test_two_classes_without_names_and_labels_that_may_all_be_true(tmp_path):
     theirs = made("bert", hf.AutoModelForSequenceClassification, tmp_path / "two")
     ours, _ = huggingface.from_pretrained(tmp_path / "two")
     torch.testing.assert_close(ours(ids(9)).class_logits, theirs(ids(1, 9)).logits[0], rtol=1e-5, atol=2e-6)
-    assert ours.config.class_names == ("LABEL_0", "LABEL_1")
+    assert ours.config.head.class_names == ("LABEL_0", "LABEL_1")
     made("roberta", hf.AutoModelForSequenceClassification, tmp_path / "several", id2label=LABELS,
          problem_type="multi_label_classification")
-    assert preview(tmp_path / "several").config.output_head == "labels"
+    assert preview(tmp_path / "several").config.head.output_head == "labels"
 
 
 @pytest.mark.parametrize("case", TASK_CASES)
@@ -60,7 +61,8 @@ def test_other_heads_are_known_and_not_read(auto, head, case, tmp_path):
     scores = not isinstance(auto, type)
     theirs = made(case, auto() if scores else auto, tmp_path, **dict(num_labels=1) if scores else {})
     ours, _ = huggingface.from_pretrained(tmp_path)
-    assert (ours.config.output_head, ours.config.n_classes) == (head, 0) and preview(tmp_path).config == ours.config
+    assert (ours.config.head.output_head, ours.config.head.n_classes) == (head, 0)
+    assert preview(tmp_path).config == ours.config
     token_ids = ids(2, 17)
     base = getattr(theirs, theirs.base_model_prefix) if head != "none" else theirs
     torch.testing.assert_close(ours(token_ids).h_final, base(token_ids).last_hidden_state, rtol=1e-5, atol=1e-5)
@@ -75,7 +77,7 @@ def test_without_the_name_of_its_class_the_tensors_tell(case, tmp_path):
         values = json.loads((folder / "config.json").read_text())
         del values["architectures"]
         (folder / "config.json").write_text(json.dumps(values))
-        assert preview(folder).config.output_head == head
+        assert preview(folder).config.head.output_head == head
 
 
 @pytest.mark.parametrize("case, auto", [
@@ -101,4 +103,4 @@ def test_a_tensor_that_belongs_to_no_head_is_still_a_mistake(tmp_path):
     (dict(n_classes=2, class_names=("a",)), "for each of 2 classes")], ids=named)
 def test_what_cannot_be_is_refused(settings, sentence):
     with pytest.raises(ValueError, match=sentence):
-        ModelConfig(vocab_size=9, d_model=4, n_layers=1, n_heads=1, n_context=4, kind="encoder", **settings)
+        ModelConfig.of(vocab_size=9, d_model=4, n_layers=1, n_heads=1, n_context=4, kind="encoder", **settings)

@@ -300,12 +300,13 @@ def test_a_model_with_its_tokenizer(tmp_path):
     size = written(made, settings, tmp_path)
     saved("llama", tmp_path, vocab_size=size)
     model, tokenizer = huggingface.from_pretrained(tmp_path)
-    assert (model.config.first_token, model.config.end_of_text, model.config.mask_token, model.config.vocab_size,
-            tokenizer.vocab_size) == (1, 2, None, size, size)
+    config = model.config
+    assert (config.first_token, config.end_of_text, config.special.mask_token) == (1, 2, None)
+    assert (config.vocab_size, tokenizer.vocab_size) == (size, size)
     assert huggingface.preview(tmp_path).tokenizer == "tokenizer.json"
     saved("bert", tmp_path, vocab_size=written(*bert(), tmp_path))
     model, tokenizer = huggingface.from_pretrained(tmp_path)
-    assert ((model.config.first_token, model.config.end_of_text, model.config.mask_token) == (2, None, 4)
+    assert ((model.config.first_token, model.config.end_of_text, model.config.special.mask_token) == (2, None, 4)
             and tokenizer.method == "WordPiece")
     saved("gpt2", tmp_path, vocab_size=written(*gpt2(), tmp_path), eos_token_id=0, bos_token_id=0)
     model, _ = huggingface.from_pretrained(tmp_path)
@@ -323,7 +324,7 @@ def test_every_token_that_ends_a_turn_ends_a_text(tmp_path):
     model, tokenizer = huggingface.from_pretrained(tmp_path)
     turn = tokenizer.end_of_text
     assert tokenizer.visible(turn) == "‹im_end›" and model.config.end_of_text == 9
-    assert model.config.end_tokens == (11, 13, turn) and model.config.ends == {9, 11, 13, turn}
+    assert model.config.special.end_tokens == (11, 13, turn) and model.config.ends == {9, 11, 13, turn}
     prompt = tokenizer.encode("the cat")
     free = list(generate(model, prompt, SamplingConfig(2.0), seed=1, max_new_tokens=30))
     ended = free[-1].token_ids[len(prompt)]

@@ -180,7 +180,7 @@ def test_the_command_that_converts_a_pickle_does(name, tmp_path):
     for settings in (tmp_path / "old one-safetensors").glob("*token*"):
         settings.unlink()
     ours, _ = huggingface.from_pretrained(tmp_path / "old one-safetensors")
-    assert ours.config.head_transform == (name == "bert")
+    assert ours.config.head.head_transform == (name == "bert")
     assert torch.allclose(ours(ids(9)).logits, expected, atol=1e-4)
 
 
@@ -362,7 +362,7 @@ def test_an_encoder_without_a_head_is_loaded_without_one(name, tmp_path):
     theirs = made(name).base_model
     theirs.save_pretrained(tmp_path)
     model, _ = huggingface.from_pretrained(tmp_path)
-    assert not model.config.head_transform and not huggingface.preview(tmp_path).config.unembedding_bias
+    assert not model.config.head.head_transform and not huggingface.preview(tmp_path).config.head.unembedding_bias
     ids = torch.arange(4, 20)
     assert torch.allclose(model(ids).h_final, theirs(ids[None]).last_hidden_state[0], atol=1e-4)
 

@@ -4,7 +4,7 @@ import math
 import pytest
 import torch
 
-from core.model import attention
+from core.model import attention, masks
 
 # Three tokens, d_k = d_v = 2. q·k of row i: token 0 with itself 2; token 1: 0 and 2; token 2: 2, 2 and 4
 # (then all over sqrt 2).
@@ -35,12 +35,12 @@ def test_scaling_divides_by_the_root_of_the_width():
 
 def test_masks():
     assert attention.causal_mask(3, 3).tolist() == [[True, False, False], [True, True, False], [True, True, True]]
-    assert attention.mask("sliding-window", 4, 4, 2).tolist() == [
+    assert masks.mask("sliding-window", 4, 4, 2).tolist() == [
         [True, False, False, False], [True, True, False, False], [False, True, True, False], [False, False, True, True]]
-    assert attention.mask("bidirectional", 2, 3).all()
+    assert masks.mask("bidirectional", 2, 3).all()
     assert (attention.causal_mask(1, 3).tolist()
             == [[True, True, True]]), "the last query stands at the last key's position"
-    assert attention.mask("sliding-window", 2, 4, 2).tolist() == [[False, True, True, False],
+    assert masks.mask("sliding-window", 2, 4, 2).tolist() == [[False, True, True, False],
                                                                   [False, False, True, True]]
 
 
@@ -50,7 +50,7 @@ def test_a_row_without_keys_is_refused():
 
 
 def test_huge_scores_do_not_overflow():
-    pattern = attention.masked_softmax(torch.tensor([[1e30, 0.0], [1e4, 1e4]]), attention.mask("bidirectional", 2, 2))
+    pattern = attention.masked_softmax(torch.tensor([[1e30, 0.0], [1e4, 1e4]]), masks.mask("bidirectional", 2, 2))
     assert pattern.tolist() == [[1.0, 0.0], [0.5, 0.5]]
 
 

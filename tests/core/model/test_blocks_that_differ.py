@@ -11,9 +11,9 @@ from core.analysis.attention_steps import head_steps
 from core.analysis.contributions import logit_contributions, neuron_promotions
 from core.cost import counting
 from core.model import attention, positional
-from core.model.block import KVCache
 from core.model.config import ModelConfig
 from core.model.intervention import Intervention
+from core.model.kv_cache import KVCache
 from core.model.norms import query_norm
 from core.model.transformer import Transformer
 from tests.helpers.parity import randomised
@@ -30,7 +30,7 @@ HEADS = dict(qk_norm=True, qk_norm_heads=True)
 
 
 def model_of(**settings) -> Transformer:
-    return (randomised(Transformer(ModelConfig(**SIZES | settings)).initialise(torch.Generator().manual_seed(0)))
+    return (randomised(Transformer(ModelConfig.of(**SIZES | settings)).initialise(torch.Generator().manual_seed(0)))
             .double())
 
 
@@ -95,7 +95,7 @@ def test_each_heads_query_is_normed_by_itself_with_a_gain_of_its_own():
     """(2, 4, 6, 8): mean 5, squared distances 9, 1, 1, 9 with mean 5; with ε = 4 it is divided by 3. Twice as long
     queries of another head: mean 10, variance 20, divided by √24.
     """
-    config = ModelConfig(**SIZES | HEADS, norm_epsilon=4.0)
+    config = ModelConfig.of(**SIZES | HEADS, norm_epsilon=4.0)
     norm = query_norm(config, 2)
     with torch.no_grad():
         norm.weight.copy_(torch.tensor([[1.0, 1.0, 3.0, 1.0], [2.0, 1.0, 1.0, 0.5]]))
@@ -152,7 +152,7 @@ def test_both_roads_the_cache_the_parts_and_the_count_agree(settings):
     torch.testing.assert_close(torch.cat([model.logits(piece, cache) for piece in IDS.split([6, 1, 6])]), trace.logits)
     parts = logit_contributions(model, trace, 8, 5)
     assert abs(parts.total - parts.logit) < 1e-10 * float(parts.values.abs().sum())
-    cap = model.config.logit_cap
+    cap = model.config.head.logit_cap
     assert float(trace.logits[8, 5]) == pytest.approx(cap * math.tanh(parts.logit / cap) if cap else parts.logit)
     fed = sum(float(value) for part, value in zip(parts.parts, parts.values) if (part.kind, part.layer) == ("mlp", 1))
     assert float(neuron_promotions(model, trace, 1, 8, torch.arange(24))[:, 5].sum()) == pytest.approx(fed)
@@ -173,4 +173,4 @@ def test_both_roads_the_cache_the_parts_and_the_count_agree(settings):
     (dict(kind="encoder-decoder", block_masks=("causal",) * 3), "one stack only")], ids=str)
 def test_what_cannot_be_is_refused(settings, sentence):
     with pytest.raises(ValueError, match=sentence):
-        ModelConfig(**SIZES | settings)
+        ModelConfig.of(**SIZES | settings)

@@ -6,8 +6,10 @@ import torch
 from torch import nn
 
 from core.model import checkpoints
-from core.model.block import NO_EDITS, KVCache, PassSettings
 from core.model.config import POSITIONS, SCORES, ModelConfig
+from core.model.edits import NO_EDITS
+from core.model.kv_cache import KVCache
+from core.model.pass_settings import PassSettings
 from core.model.tokenizer import Tokenizer
 from core.model.transformer import Transformer
 from tests.helpers.parity import copied, randomised, split_heads
@@ -18,7 +20,8 @@ SETTINGS = dict(kind="encoder-decoder", vocab_size=40, d_model=16, n_layers=2, n
 
 def small(dtype=torch.float64, **changes) -> Transformer:
     """A model with every parameter random."""
-    return randomised(Transformer(ModelConfig(**SETTINGS | changes)).initialise(torch.Generator().manual_seed(0))).to(
+    config = ModelConfig.of(**SETTINGS | changes)
+    return randomised(Transformer(config).initialise(torch.Generator().manual_seed(0))).to(
         dtype)
 
 
@@ -183,7 +186,7 @@ def test_a_word_begins_at_length_one():
     """The embeddings of an encoder-decoder have variance 1/d, those of a decoder 0.02 squared."""
     settings = dict(vocab_size=500, d_model=64, n_layers=1, n_heads=4, n_context=8)
     for kind, deviation in (("encoder-decoder", 1 / 8), ("decoder", 0.02)):
-        model = Transformer(ModelConfig(kind=kind, **settings)).initialise(torch.Generator().manual_seed(0))
+        model = Transformer(ModelConfig.of(kind=kind, **settings)).initialise(torch.Generator().manual_seed(0))
         assert (model.E.std().item() == pytest.approx(deviation, rel=0.02)
                 and model.P.std().item() == pytest.approx(0.02, rel=0.1))
 

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 
 from core.analysis import contributions, symmetries
 from core.cost import counting
-from core.model import attention, positional
+from core.model import masks, positional
 from core.model.config import ModelConfig
 from core.model.transformer import Transformer
 from tests.helpers.parity import randomised
@@ -17,13 +17,13 @@ IDS = torch.randint(0, 40, (13,), generator=torch.Generator().manual_seed(3))
 
 
 def model_of(**settings) -> Transformer:
-    model = randomised(Transformer(ModelConfig(**SIZES | settings)).initialise(torch.Generator().manual_seed(0)))
+    model = randomised(Transformer(ModelConfig.of(**SIZES | settings)).initialise(torch.Generator().manual_seed(0)))
     assert counting.n_parameters(model.config) == model.n_parameters
     return model.double()
 
 
 def test_a_window_on_both_sides():
-    assert attention.mask("bidirectional-window", 4, 4, 2).int().tolist() == [
+    assert masks.mask("bidirectional-window", 4, 4, 2).int().tolist() == [
         [1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1], [0, 0, 1, 1]]
     model = model_of(kind="encoder", block_masks=("bidirectional", "bidirectional-window", "bidirectional"), window=3)
     trace = model(IDS)
@@ -116,11 +116,11 @@ def test_plain_maps_lead_rows_of_E_into_the_stream_before_positions_and_back_at_
                                     dict(head_transform=False, output_head="replaced")], ids=str)
 def test_plain_maps_belong_to_narrow_embeddings_and_a_head_of_one_matrix(broken):
     with pytest.raises(ValueError, match="plain_maps"):
-        ModelConfig(**SIZES | PLAIN | broken)
+        ModelConfig.of(**SIZES | PLAIN | broken)
 
 
 def test_narrow_embeddings_without_a_head_are_of_no_model_of_words():
     model = model_of(**NARROW, output_head="replaced")
     assert model(IDS).logits.shape == (13, 40)
     with pytest.raises(ValueError, match="embedding_width"):
-        ModelConfig(**SIZES, **NARROW)
+        ModelConfig.of(**SIZES, **NARROW)

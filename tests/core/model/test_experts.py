@@ -6,10 +6,10 @@ from core.analysis.contributions import Part, logit_contributions
 from core.analysis.symmetries import WIDTH_AXES
 from core.cost import counting
 from core.model.activation import activate, gate_factor
-from core.model.block import KVCache
 from core.model.config import MOST_EXPERTS, ModelConfig
 from core.model.experts import route
 from core.model.intervention import Intervention, SublayerEdit
+from core.model.kv_cache import KVCache
 from core.model.transformer import Transformer
 from tests.helpers.parity import randomised
 
@@ -24,7 +24,7 @@ CASES = dict(mixtral=MIXTRAL, qwen2=QWEN2, gpt_oss=GPT_OSS, plain=PLAIN)
 
 
 def model_of(settings) -> Transformer:
-    return (randomised(Transformer(ModelConfig(**SIZES | settings)).initialise(torch.Generator().manual_seed(0)))
+    return (randomised(Transformer(ModelConfig.of(**SIZES | settings)).initialise(torch.Generator().manual_seed(0)))
             .double())
 
 
@@ -42,7 +42,7 @@ def test_the_output_is_the_weighted_sum_of_the_chosen_experts(settings):
     model = model_of(settings)
     config, norm = model.config, model.config.norm
     for layer, (weights, block) in enumerate(zip(model.blocks, model(IDS).blocks)):
-        if not config.has_experts(layer):
+        if not config.experts.in_block(layer):
             assert block.router_probs is None and block.mlp_post.shape == (13, 24)
             continue
         assert block.mlp_pre is None and block.mlp_post is None
@@ -50,12 +50,12 @@ def test_the_output_is_the_weighted_sum_of_the_chosen_experts(settings):
         logits = x @ mixture.W_R + (0 if mixture.b_R is None else mixture.b_R)
         torch.testing.assert_close(block.router_probs, torch.softmax(logits, -1))
         for position in range(13):
-            largest = sorted(range(config.n_experts), key=lambda e, row=logits[position]: -row[e])
-            chosen = sorted(largest[:config.n_active_experts])
+            largest = sorted(range(config.experts.n_experts), key=lambda e, row=logits[position]: -row[e])
+            chosen = sorted(largest[:config.experts.n_active_experts])
             assert block.expert_weights[position].nonzero().flatten().tolist() == chosen
-            shares = torch.softmax(logits[position] if not config.experts_renormalised else logits[position, chosen],
-                                   -1)
-            shares = shares if config.experts_renormalised else shares[chosen]
+            renormalised = config.experts.experts_renormalised
+            shares = torch.softmax(logits[position, chosen] if renormalised else logits[position], -1)
+            shares = shares if config.experts.experts_renormalised else shares[chosen]
             torch.testing.assert_close(block.expert_weights[position, chosen], shares)
             out = sum(share * by_hand(mixture.experts[e], x[position], config) for share, e in zip(shares, chosen))
             if mixture.shared is not None:
@@ -98,9 +98,9 @@ def test_both_roads_the_cache_the_parts_and_the_count_agree(settings):
         of_experts = [part.expert for part in found.parts if part.kind == "expert" and part.layer == layer]
         assert of_experts == ([] if block.expert_weights is None
                               else block.expert_weights[8].nonzero().flatten().tolist())
-        assert (Part("mlp", layer) in found.parts) == (not config.has_experts(layer))
-        assert (Part("shared expert", layer) in found.parts) == (config.has_experts(layer)
-                                                                 and config.d_shared_expert > 0)
+        assert (Part("mlp", layer) in found.parts) == (not config.experts.in_block(layer))
+        assert (Part("shared expert", layer) in found.parts) == (config.experts.in_block(layer)
+                                                                 and config.experts.d_shared_expert > 0)
     assert counting.n_parameters(config) == model.n_parameters
     sizes = [(name, p.numel()) for name, p in model.named_parameters()]
     assert counting.totals(sizes) == counting.parameters_by_part(config)
@@ -140,9 +140,9 @@ def test_edits_and_curves_reach_the_experts():
     (dict(MIXTRAL, kind="encoder-decoder"), "one stack only")], ids=str)
 def test_what_cannot_be_is_refused(settings, sentence):
     with pytest.raises(ValueError, match=sentence):
-        ModelConfig(**SIZES | settings)
+        ModelConfig.of(**SIZES | settings)
 
 
 def test_the_config_goes_to_disk_and_back():
-    config = ModelConfig(**SIZES | QWEN2)
-    assert ModelConfig.from_dict(config.to_dict() | dict(block_experts=[True, False, True])) == config
+    config = ModelConfig.of(**SIZES | QWEN2)
+    assert ModelConfig.of(**config.to_dict() | dict(block_experts=[True, False, True])) == config

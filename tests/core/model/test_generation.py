@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import torch
 
-from core.model.block import KVCache
 from core.model.config import ModelConfig
 from core.model.generation import beam_search, context_window, continuations, generate
+from core.model.kv_cache import KVCache
 from core.model.sampling import SamplingConfig, draw, truncate
 from core.model.transformer import Transformer
 from tests.helpers import parity
@@ -26,7 +26,7 @@ def random_model(seed=0, spread=1.0, **fields):
     """A model whose distributions are peaked (entropy near 2.6 nats of 3.1), so that orders and draws are no
     matter of rounding.
     """
-    config = ModelConfig(**{"vocab_size": 23, "d_model": 16, "n_layers": 2, "n_heads": 2, "n_context": 24, **fields})
+    config = ModelConfig.of(**{"vocab_size": 23, "d_model": 16, "n_layers": 2, "n_heads": 2, "n_context": 24, **fields})
     model = Transformer(config).initialise(torch.Generator().manual_seed(seed)).eval().requires_grad_(False)
     model.E.mul_(15 * spread)
     return model

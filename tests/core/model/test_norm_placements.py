@@ -8,7 +8,7 @@ from torch import nn
 from core.analysis import stream_and_heads
 from core.model import checkpoints
 from core.model.config import NORM_PLACEMENTS, ModelConfig
-from core.model.normalisation import deepnorm_constants
+from core.model.norms import deepnorm_constants
 from core.model.tokenizer import Tokenizer
 from core.model.transformer import Transformer
 from tests.helpers.parity import randomised
@@ -19,7 +19,7 @@ IDS, SOURCE = (torch.randint(0, 40, (n,), generator=torch.Generator().manual_see
 
 
 def random_model(**settings) -> Transformer:
-    return (randomised(Transformer(ModelConfig(**SIZES | settings)).initialise(torch.Generator().manual_seed(0)))
+    return (randomised(Transformer(ModelConfig.of(**SIZES | settings)).initialise(torch.Generator().manual_seed(0)))
             .double())
 
 
@@ -118,27 +118,27 @@ def test_what_is_added_elsewhere_is_what_was_written(placement):
 
 
 def test_deepnorms_constants_by_hand():
-    one = ModelConfig(**SIZES | dict(n_layers=8, norm_placement="deepnorm"))
+    one = ModelConfig.of(**SIZES | dict(n_layers=8, norm_placement="deepnorm"))
     assert deepnorm_constants(one) == pytest.approx((2.0, 64 ** -0.25))                       # (2·8)^¼ = 2
-    two = ModelConfig(**SIZES
+    two = ModelConfig.of(**SIZES
                         | dict(n_layers=27, n_encoder_layers=3, kind="encoder-decoder", norm_placement="deepnorm"))
     assert deepnorm_constants(two) == pytest.approx((3.0, 324 ** -0.25))                      # (3·27)^¼ = 3
     # 3⁴·27 = 3⁷
     assert deepnorm_constants(two, encoder=True) == pytest.approx((0.81 * 3 ** (7 / 16), 0.87 * 3 ** (-7 / 16)))
-    assert deepnorm_constants(ModelConfig(**SIZES)) == (1.0, 1.0)
+    assert deepnorm_constants(ModelConfig.of(**SIZES)) == (1.0, 1.0)
 
 
 @pytest.mark.parametrize("kind", [KINDS[0], KINDS[2]], ids=str)
 def test_a_new_deepnorm_model_begins_with_maps_that_are_beta_times_as_large(kind):
     sizes = SIZES | dict(d_model=64, d_ff=96, vocab_size=50) | kind
-    model = Transformer(ModelConfig(**sizes, norm_placement="deepnorm")).initialise(torch.Generator().manual_seed(1))
+    model = Transformer(ModelConfig.of(**sizes, norm_placement="deepnorm")).initialise(torch.Generator().manual_seed(1))
     for stack_, encoder in [(model.blocks, False)] + ([(model.encoder.blocks, True)] if model.encoder else []):
         _, beta = deepnorm_constants(model.config, encoder)
         for name, fan_in, factor in (("W_Q", 64, 1), ("W_K", 64, 1), ("W_V", 64, beta), ("W_O", 64, beta),
                                      ("W_1", 64, beta), ("W_2", 96, beta)):
             spread = torch.stack([getattr(block, name) for block in stack_]).std().item()
             assert spread == pytest.approx(factor * fan_in ** -0.5, rel=0.05), name
-    plain = Transformer(ModelConfig(**sizes)).initialise(torch.Generator().manual_seed(1))
+    plain = Transformer(ModelConfig.of(**sizes)).initialise(torch.Generator().manual_seed(1))
     assert plain.blocks[0].W_O.std().item() == pytest.approx((64 * 6) ** -0.5, rel=0.05)
 
 
@@ -146,7 +146,8 @@ def test_a_deep_post_norm_stream_forgets_its_embedding_and_deepnorm_keeps_it():
     """The use of α: after 50 blocks a token's stream still lies along its embedding."""
     kept = {}
     for placement in ("post", "deepnorm"):
-        model = (Transformer(ModelConfig(**SIZES | dict(d_model=64, d_ff=256, n_layers=50, norm_placement=placement)))
+        config = ModelConfig.of(**SIZES | dict(d_model=64, d_ff=256, n_layers=50, norm_placement=placement))
+        model = (Transformer(config)
                  .initialise(torch.Generator().manual_seed(0)))
         with torch.no_grad():
             trace = model(IDS)
@@ -160,7 +161,7 @@ def test_a_deep_post_norm_stream_forgets_its_embedding_and_deepnorm_keeps_it():
 @pytest.mark.parametrize("placement", NORM_PLACEMENTS)
 def test_to_disk_and_back(placement, tmp_path):
     tokenizer = Tokenizer.train(["the cat sat on the mat"] * 3, 270)
-    model = Transformer(ModelConfig(**SIZES | dict(vocab_size=tokenizer.vocab_size, norm_placement=placement,
+    model = Transformer(ModelConfig.of(**SIZES | dict(vocab_size=tokenizer.vocab_size, norm_placement=placement,
                                                    end_of_text=tokenizer.end_of_text))).initialise(
                                                        torch.Generator().manual_seed(0))
     checkpoints.save(tmp_path, model, tokenizer, "A card.", dtype=torch.float32)

@@ -4,7 +4,7 @@ import torch
 
 from core.model import passes
 from core.model.config import MASKS, POSITIONS, ModelConfig
-from core.model.intervention import HeadEdit, Intervention, Patch, SublayerEdit
+from core.model.intervention import HeadEdit, Intervention, NeuronEdit, Patch, ScoreEdit, SublayerEdit, WeightEdit
 from core.model.passes import Span
 
 SIZES = dict(vocab_size=50, d_model=16, n_layers=3, n_heads=4, n_context=24, window=3)
@@ -13,7 +13,7 @@ P, R = (torch.randn(shape, generator=torch.Generator().manual_seed(0)) for shape
 
 
 def span(n: int, start: int = 0, encoder: bool = False, **changes) -> Span:
-    return Span(ModelConfig(**SIZES | changes), E, n, start, P, R, encoder)
+    return Span(ModelConfig.of(**SIZES | changes), E, n, start, P, R, encoder)
 
 
 @pytest.mark.parametrize("changes", [dict(positions=positions) for positions in POSITIONS]
@@ -78,13 +78,13 @@ def test_an_encoder_keeps_of_a_change_what_is_neither_mask_nor_position():
 def test_what_is_made_is_of_the_models_own_format():
     for positions in ("sinusoidal", "alibi"):
         for dtype in (torch.float32, torch.float64):
-            read = Span(ModelConfig(**SIZES, positions=positions), E.to(dtype), 5)
+            read = Span(ModelConfig.of(**SIZES, positions=positions), E.to(dtype), 5)
             made = passes.added_positions(read) if positions == "sinusoidal" else passes.settings(read).bias
             assert made.dtype == dtype
 
 
 def test_a_sentence_says_what_cannot_be_run():
-    config, ids = ModelConfig(**SIZES), torch.arange(20)
+    config, ids = ModelConfig.of(**SIZES), torch.arange(20)
     passes.check_tokens(config, ids)
     for bad, message in [(ids[:0], "no token"), (ids + 31, "outside the vocabulary"), (ids - 1, "outside")]:
         with pytest.raises(ValueError, match=message):
@@ -95,16 +95,20 @@ def test_a_sentence_says_what_cannot_be_run():
     passes.check_change(config, Intervention(heads=(HeadEdit(2, 3),), patches=(Patch(3, 19, (1, 2), 1),)), 20)
     for change, message in [(dict(heads=(HeadEdit(3, 0),)), "no layer 3"), (dict(heads=(HeadEdit(0, -1),)), "no head"),
                             (dict(sublayers=(SublayerEdit(3, "mlp"),)), "layers 0 to 2"),
+                            (dict(weights=(WeightEdit(0, 0, 20, 1),)), "no position 20"),
+                            (dict(weights=(WeightEdit(0, 9, 2, 1),)), "no head 9"),
+                            (dict(scores=(ScoreEdit(0, 0, 2, -1, 1.0),)), "no position -1"),
+                            (dict(neurons=(NeuronEdit(0, 99),)), "no neuron 99"),
                             (dict(patches=(Patch(0, 20, (1,), 0),)), "patch"),
                             (dict(permutation=(1, 0)), "of 2 tokens")]:
         with pytest.raises(ValueError, match=message):
             passes.check_change(config, Intervention(**change), 20)
     with pytest.raises(ValueError, match="feed-forward"):
-        passes.check_change(ModelConfig(**SIZES, d_ff=None), Intervention(sublayers=(SublayerEdit(0, "mlp"),)), 20)
+        passes.check_change(ModelConfig.of(**SIZES, d_ff=None), Intervention(sublayers=(SublayerEdit(0, "mlp"),)), 20)
 
 
 def test_a_source_is_for_a_model_that_translates():
-    plain, translates = ModelConfig(**SIZES), ModelConfig(**SIZES, kind="encoder-decoder")
+    plain, translates = ModelConfig.of(**SIZES), ModelConfig.of(**SIZES, kind="encoder-decoder")
     passes.check_source(plain, False)
     passes.check_source(translates, True)
     for config, given, message in [(plain, True, "no encoder"), (translates, False, "give it a source")]:

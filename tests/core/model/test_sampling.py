@@ -17,19 +17,15 @@ from transformers.generation.logits_process import (
 
 from core.model.sampling import (
     KEPT,
-    MIN_P,
     MINUS_INFINITY,
     RULES,
-    TEMPERATURE,
-    TOP_K,
-    TOP_P,
-    TYPICAL_P,
     SamplingConfig,
     draw,
     drawn,
     truncate,
 )
 
+TEMPERATURE, TOP_K, TOP_P, MIN_P, TYPICAL_P = range(2, 7)
 EVERYTHING = SamplingConfig()
 # Ids 0..4 hold 0.1, 0.4, 0.05, 0.25, 0.2: sorted they are ids 1, 3, 4, 0, 2.
 HAND = np.log([0.1, 0.4, 0.05, 0.25, 0.2])

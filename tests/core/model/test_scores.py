@@ -4,23 +4,18 @@ import math
 import pytest
 import torch
 
-from core.model.attention import (
-    additive_scores,
-    cosine_scores,
-    dot_product_scores,
-    multiplicative_scores,
-    random_score_weights,
-)
-from core.model.block import KVCache
+from core.model.attention import dot_product_scores
 from core.model.config import NORM_PLACEMENTS, POSITIONS, ModelConfig
 from core.model.intervention import Intervention
+from core.model.kv_cache import KVCache
+from core.model.scores import additive_scores, cosine_scores, multiplicative_scores, random_score_weights
 from core.model.transformer import Transformer
 from tests.helpers.parity import randomised
 
 
 def small(score: str, **changes) -> Transformer:
     settings = dict(vocab_size=40, d_model=16, n_layers=2, n_heads=4, n_context=16, score=score) | changes
-    return randomised(Transformer(ModelConfig(**settings)).initialise(torch.Generator().manual_seed(0)))
+    return randomised(Transformer(ModelConfig.of(**settings)).initialise(torch.Generator().manual_seed(0)))
 
 
 def ids(*shape: int) -> torch.Tensor:

@@ -7,9 +7,19 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import torch
 
-from core.model.block import KVCache, lay_out
 from core.model.config import MASKS, NORM_PLACEMENTS, NORMS, POSITIONS, ModelConfig
-from core.model.intervention import NOTHING, HeadEdit, Intervention, Patch, SublayerEdit
+from core.model.fused import lay_out
+from core.model.intervention import (
+    NOTHING,
+    HeadEdit,
+    Intervention,
+    NeuronEdit,
+    Patch,
+    ScoreEdit,
+    SublayerEdit,
+    WeightEdit,
+)
+from core.model.kv_cache import KVCache
 from core.model.transformer import Transformer
 from tests.helpers import parity
 from tests.helpers.pairwise import pairwise
@@ -18,7 +28,7 @@ from tests.helpers.pairwise import pairwise
 def small(dtype=torch.float64, **changes) -> Transformer:
     """A random model of 2 layers with every parameter away from its initial value."""
     settings = dict(vocab_size=50, d_model=16, n_layers=2, n_heads=4, n_context=24) | changes
-    model = Transformer(ModelConfig(**settings)).initialise(torch.Generator().manual_seed(0))
+    model = Transformer(ModelConfig.of(**settings)).initialise(torch.Generator().manual_seed(0))
     generator = torch.Generator().manual_seed(1)
     with torch.no_grad():
         for p in model.parameters():
@@ -163,6 +173,37 @@ def test_head_edits():
     assert torch.equal(model(ids).logits, plain.logits), "an intervention must leave the model as it was"
 
 
+def test_a_weight_and_a_neuron_are_switched_off():
+    model, ids = small(), tokens()
+    plain = model(ids)
+    off = model(ids, Intervention(weights=(WeightEdit(1, 2, 7, 3),)))
+    block, before = off.blocks[1], plain.blocks[1]
+    assert block.pattern[2, 7, 3] == 0 and (block.pattern != before.pattern).sum() == 1
+    fetched = before.head_out[2, 7] - before.pattern[2, 7, 3] * before.V[2, 3]
+    assert (block.head_out[2, 7] - fetched).abs().max() < 1e-12
+    assert torch.equal(off.logits[:7], plain.logits[:7]) and not torch.equal(off.logits[7], plain.logits[7])
+    off = model(ids, Intervention(neurons=(NeuronEdit(0, 5),)))
+    block, before = off.blocks[0], plain.blocks[0]
+    assert (block.mlp_post[:, 5] == 0).all() and torch.equal(block.mlp_pre, before.mlp_pre)
+    assert (block.mlp_out - (before.mlp_out - before.mlp_post[:, 5, None] * model.blocks[0].W_2[5])).abs().max() < 1e-12
+    assert not torch.equal(off.logits, plain.logits)
+
+
+def test_a_score_is_set_before_the_softmax():
+    model, ids = small(), tokens()
+    plain = model(ids)
+    edited = model(ids, Intervention(scores=(ScoreEdit(1, 2, 7, 3, 1.5),)))
+    block, before = edited.blocks[1], plain.blocks[1]
+    assert block.scores[2, 7, 3] == 1.5 and (block.scores != before.scores).sum() == 1
+    row = before.scores[2, 7, :8].clone()
+    row[3] = 1.5
+    assert (block.pattern[2, 7, :8] - row.softmax(-1)).abs().max() < 1e-12
+    assert (block.pattern != before.pattern).any(-1).sum() == 1
+    assert torch.equal(edited.logits[:7], plain.logits[:7]) and not torch.equal(edited.logits[7], plain.logits[7])
+    own = model(ids, Intervention(scores=(ScoreEdit(1, 2, 7, 3, float(before.scores[2, 7, 3])),)))
+    assert torch.equal(own.logits, plain.logits)
+
+
 def test_mean_edits_put_in_the_mean_over_the_reference_text():
     model, ids, reference = small(), tokens(), tokens(7, seed=9)
     edit = Intervention(heads=(HeadEdit(1, 1, "mean"),), sublayers=(SublayerEdit(0, "mlp", "mean"),),
@@ -240,15 +281,15 @@ def test_config_refuses_what_cannot_be_built():
                 dict(positions="relative", relative_buckets=32, relative_max_distance=16),
                 dict(begin_of_text=10), dict(n_token_types=-1), dict(kind="encoder-decoder", head_transform=True)):
         with pytest.raises(ValueError):
-            ModelConfig(**(good | bad))
-    config = ModelConfig(**good)
-    assert ModelConfig.from_dict(config.to_dict()) == config and hash(config) == hash(ModelConfig(**good))
-    slowed = ModelConfig(**good, rotary_scaling=[2.0])      # as JSON has it
-    assert slowed == ModelConfig(**good, rotary_scaling=(2.0,)) and hash(slowed)
+            ModelConfig.of(**(good | bad))
+    config = ModelConfig.of(**good)
+    assert ModelConfig.of(**config.to_dict()) == config and hash(config) == hash(ModelConfig.of(**good))
+    slowed = ModelConfig.of(**good, rotary_scaling=[2.0])      # as JSON has it
+    assert slowed == ModelConfig.of(**good, rotary_scaling=(2.0,)) and hash(slowed)
     with pytest.raises(ValueError, match="Unknown"):
-        ModelConfig.from_dict(config.to_dict() | {"colour": 1})
+        ModelConfig.of(**config.to_dict() | {"colour": 1})
     with pytest.raises(ValueError, match="Missing"):
-        ModelConfig.from_dict({"d_model": 8})
+        ModelConfig.of(**{"d_model": 8})
 
 
 def test_a_model_without_feed_forward():

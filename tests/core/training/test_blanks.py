@@ -40,7 +40,7 @@ def tok() -> Tokenizer:
 def context(tok, tmp_path_factory) -> TaskContext:
     folder: Path = tmp_path_factory.mktemp("corpus")
     (folder / "story.txt").write_text(f"{STORY}\n<|endoftext|>\n" * 20)
-    config = ModelConfig(vocab_size=tok.vocab_size, d_model=16, n_layers=2, n_heads=2, n_context=48, kind="encoder",
+    config = ModelConfig.of(vocab_size=tok.vocab_size, d_model=16, n_layers=2, n_heads=2, n_context=48, kind="encoder",
                          n_classes=2, mask_token=tok.mask_token)
     return TaskContext(config, tok, folder, batch_size=4, seed=5)
 
@@ -188,7 +188,7 @@ def test_what_is_measured_is_always_the_same(model, context):
 
 
 def test_a_model_and_a_tokenizer_with_another_mask_do_not_fit(context, tmp_path):
-    config = ModelConfig(vocab_size=context.tokenizer.vocab_size, d_model=8, n_layers=1, n_heads=1,
+    config = ModelConfig.of(vocab_size=context.tokenizer.vocab_size, d_model=8, n_layers=1, n_heads=1,
                          n_context=8, mask_token=5)
     with pytest.raises(ValueError, match="mask is token 5, its tokenizer's"):
         checkpoints.save(tmp_path, Transformer(config), context.tokenizer, "")
