@@ -29,7 +29,7 @@ from core.model.config import ModelConfig
 from core.model.sampling import Truncation, truncate
 from core.model.transformer import Transformer
 from pages.overview import packing
-from pages.overview.shared import MAP, packed_pass, scaling, truncation_of
+from pages.overview.shared import MAP, logits_of, scaling, trace_of, truncation_of
 
 if TYPE_CHECKING:
     import pandas as pd  # imported with the first table: the first picture of a server does not wait for it
@@ -60,7 +60,7 @@ def reading(page: Lesson, run: Run, position: int, layer: int, row: DeltaGenerat
 
 def _silent(page: Lesson, run: Run, position: int, layer: int, row: DeltaGenerator) -> Reading:
     """The same for a model without a language head, so without predictions."""
-    stream = packed_pass(run)[1]["stream"][:, position]
+    stream = stream_and_heads.stream_norms(trace_of(run))[:, position]
     said = page.label("twin_silent", n=len(run.token_ids), n_cut=run.n_cut, token=escaped(run.tokens[position]),
                       position=position, model=escaped(run.title), first=readable(stream[0]),
                       last=readable(stream[-1]), layers=run.model.config.n_layers)
@@ -81,12 +81,12 @@ def number_lines(page: Lesson, run: Run, position: int, layer: int, truncation: 
     *through, parts = pass_lines(page, run, position, layer)
     token, top = escaped(run.tokens[position]), int(truncation.token_ids[0])
     return [*through, (page.label("numbers_softmax", token=token, top=escaped(run.tokenizer.visible(top))),
-                       softmax_latex(run.logits(position), top)), parts]
+                       softmax_latex(logits_of(run, position), top)), parts]
 
 
 def pass_lines(page: Lesson, run: Run, position: int, layer: int) -> list[tuple[str, str]]:
     """Captions and LaTeX of the pass up to its last vectors, and of the model's parts."""
-    trace, token = run.trace, escaped(run.tokens[position])
+    trace, token = trace_of(run), escaped(run.tokens[position])
     stream = "numbers_stream" if trace.blocks[layer].mlp_out is not None else "numbers_stream_attention"
     return [*embedding_lines(page, run, position, token),
             (page.label(stream, block=layer), stream_latex(trace, position, layer)),
@@ -97,7 +97,7 @@ def embedding_lines(page: Lesson, run: Run, position: int, token: str) -> list[t
     """The first number of the blocks' input, if it is more than an entry of E."""
     trace, model, token_id = run.trace, run.model, run.token_ids[position]
     if trace.position is not None:
-        row = "(E W_E)" if model.config.plain_maps else "E"
+        row = "(E W_E)" if model.config.embedding.plain_maps else "E"
         parts = {f"{row}_{{{token_id},0}}": trace.embedding, f"P_{{{position},0}}": trace.position,
                  "T_{0,0}": trace.token_type}
         values = {symbol: float(part[position, 0]) for symbol, part in parts.items() if part is not None}
@@ -107,7 +107,7 @@ def embedding_lines(page: Lesson, run: Run, position: int, token: str) -> list[t
         return [(page.label("numbers_embed", position=position, token=token),
                  rf"{entering}_{{{position},0}} = {' + '.join(values)} = {first} + "
                  rf"{' + '.join(f'({other})' for other in others)} = {latex_number(sum(values.values()))}")]
-    if (scale := model.config.embedding_scale) == 1:
+    if (scale := model.config.embedding.embedding_scale) == 1:
         return []
     row = float(model.E[token_id, 0])
     factor = r"\sqrt{d}" if model.config.root_scaled else latex_operand(scale)
@@ -155,9 +155,9 @@ def _parts(page: Lesson, run: Run) -> list[tuple[str, str, int]]:
             ("attention", f"{config.n_layers} × [{config.n_heads} × {n} × {n}]", counts["attention"]),
             ("mlp", _feed_forward_shape(config, n), counts["mlp"]),
             ("norms", vectors, counts["norms"]),
-            ("head_plain" if config.plain_maps else "head", f"{n} × {config.d_embedding}", counts["head"]),
+            ("head_plain" if config.embedding.plain_maps else "head", f"{n} × {config.d_embedding}", counts["head"]),
             ("unembedding_bias" if model.b_U is not None else "unembedding", logits, counts["unembedding"]),
-            ("classes", f"{config.n_classes}", counts["classes"]),
+            ("classes", f"{config.head.n_classes}", counts["classes"]),
             *([("logits", logits, 0)] if run.has_head else []), ("total", "", model.n_parameters)]
     return [(page.label(f"part_{name}", layers=config.n_layers), shape, count)
             for name, shape, count in rows if count or name in ("tokens", "logits")]
@@ -167,7 +167,7 @@ def _feed_forward_shape(config: ModelConfig, n: int) -> str:
     """The shape of all neurons: of dense blocks, and of the experts that each token goes through."""
     experts = counting.expert_blocks(config)
     shapes = {config.n_layers - experts: f"{n} × {config.d_ff}",
-              experts: f"{n} × {config.n_active_experts} × {config.d_expert}"}
+              experts: f"{n} × {config.experts.n_active_experts} × {config.experts.d_expert}"}
     return " + ".join(f"{blocks} × [{shape}]" for blocks, shape in shapes.items() if blocks)
 
 
@@ -235,7 +235,7 @@ def _likeliest(run: Run, truncation: Truncation) -> pd.DataFrame:
 def _lengths(run: Run) -> pd.DataFrame:
     """The lengths of vectors, a row for each block and token."""
     import pandas as pd  # with the first table, as above
-    norms = packing.norm_arrays(run.trace)
+    norms = packing.norm_arrays(trace_of(run))
     layer, position = np.indices(norms["attention"].shape)
     columns = {"block": layer, "position": position, "token": np.array(run.tokens)[position],
                "stream_before": norms["stream"][:-1], "attention": norms["attention"],
@@ -245,7 +245,7 @@ def _lengths(run: Run) -> pd.DataFrame:
 
 def twin(page: Lesson, run: Run, position: int, truncation: Truncation) -> str:
     """The map as one sentence."""
-    stream = packed_pass(run)[1]["stream"][:, position]
+    stream = stream_and_heads.stream_norms(trace_of(run))[:, position]
     return page.label("twin", n=len(run.token_ids), n_cut=run.n_cut, token=escaped(run.tokens[position]),
                       position=position, model=escaped(run.title),
                       top=escaped(run.tokenizer.visible(int(truncation.token_ids[0]))),

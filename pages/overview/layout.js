@@ -1,6 +1,9 @@
 // The layout of the map. Wide: one row per token, the whole pass from left to right. Narrow: the same parts below each
 // other.
 
+import { fill } from "../../core/components/lib/dom.js";
+import { percent, significant } from "../../core/components/lib/numbers.js";
+
 const NARROW = 700, GAP = 8, LEAST_BLOCK = 45;
 // of more blocks than ALL_OPEN, if they do not all fit, only those around the picked one are open
 const ALL_OPEN = 8, OPEN_BLOCK = 78, THIN_BLOCK = 13;
@@ -9,7 +12,7 @@ const clamp = (low, value, high) => Math.max(low, Math.min(high, value));
 
 // The edges of n rows between top and top + height. If rows of the least height do not all fit, those around `focus`
 // are open and the others share the rest.
-function rowEdges(n, top, height, focus, least, most, opened = least) {
+export function rowEdges(n, top, height, focus, least, most, opened = least) {
   const edges = new Float64Array(n + 1), fits = n * least <= height;
   const open = fits ? n : Math.max(1, Math.floor((0.62 * height) / opened));
   const from = fits ? 0 : clamp(0, focus - Math.floor(open / 2), n - open);
@@ -57,7 +60,7 @@ function imagesFrom(map, left, sign, rows, wide) {
 }
 
 // The tiles of a block's heads: as many columns as make them largest in the box.
-function tileGrid(heads, x, y, w, h) {
+export function tileGrid(heads, x, y, w, h) {
   let best = { size: 0 };
   for (let columns = 1; columns <= heads; columns++) {
     const rows = Math.ceil(heads / columns);
@@ -155,4 +158,10 @@ export function regionsOf(map) {
   box(last, from, y, right - from, h);
   if (g.wide && !map.silence) box(last + 1, right, 0, g.out.x - right, g.height);
   return regions;
+}
+
+/** The length of a row before block l, and by how much it differs if something is switched off. */
+export function lengthSaid({ stream, shifted, n }, l, i, changed = "{length} {share}") {
+  const length = significant(stream[l * n + i]), share = shifted?.[l * n + i];
+  return share ? fill(changed, { length, share: `Δ ${percent(share, 0)}` }) : length;
 }

@@ -4,10 +4,13 @@ import { fill, labelled, make, rich } from "../../core/components/lib/dom.js";
 import { byKeys, isShortcut } from "../../core/components/lib/keys.js";
 import { percent, significant } from "../../core/components/lib/numbers.js";
 import { rowOffsets, showTip, tokenChip } from "../../core/components/lib/pattern.js";
+import { isolated } from "../../core/components/lib/text.js";
 import { pageFoot, readTheme, whenStyled } from "../../core/components/lib/theme.js";
 import { keepFitted, roomBelow, scaleOf } from "../../core/components/lib/view.js";
-import { layOut, middle, regionsOf, stagesOf } from "./layout.js";
-import { findAt, keyPlaces, named, paintMarks, readingOf } from "./marks.js";
+import { Dive } from "./dive.js";
+import { isSet, placeOf } from "./dive_path.js";
+import { layOut, lengthSaid, middle, regionsOf, stagesOf } from "./layout.js";
+import { findAt, keyPlaces, paintMarks, readingOf } from "./marks.js";
 import { placeMet } from "./met.js";
 import { buildOutput, drawOutput, paintSky } from "./output.js";
 import { paintBase, rowWeights } from "./paint.js";
@@ -16,10 +19,28 @@ import { printSoon } from "./print.js";
 const MOVE_MS = 1000, STAGE_MS = 5000;     // of a stage: what moves in it, and how long it stands in all
 const MOST_PIXELS = 12e6;      // of a canvas; some browsers draw none that is larger
 
+/** Numbers, or bytes by the scale of their name. @typedef {Float32Array | Uint8Array} Image */
+/** packing.py and map.py describe it.
+ * @typedef {{ n: number, d: number, layers: number, heads: number, vocabulary: number, experts: number[],
+ *   neurons: number[], d_ff: number | null, columns: number, exact: boolean, long: boolean, step: number,
+ *   at: string, edit: string, edited: string, was: [string, number][], differs?: Float32Array, shifted?: Float32Array,
+ *   more: Record<string, string>, path: string, question: object,
+ *   scales: Record<string, number | number[]>, tokens: string[],
+ *   ids: number[], position: number, draw: Draw | null, here: boolean,
+ *   blanks: number[], candidates: [string, number, number][][], layer: number, text: Record<string, string>,
+ *   canUndo: boolean, lessons: Record<string, string>, scale: number, theme: string, silence: string,
+ *   met: Record<string, { step: number, href: string }>, E: Image, P?: Image, X?: Image, h: Image, mlp?: Image,
+ *   first: Uint16Array, last: Uint16Array, cell_first: Uint16Array, cell_last: Uint16Array, patterns: Image,
+ *   mean?: Uint8Array, stream: Float32Array, middle: Float32Array, attention: Float32Array,
+ *   feed_forward?: Float32Array, logits?: Float32Array }} Message */
+/** @typedef {{ xi: number, id: number, token: string, place: number, probability: number, from: number, to: number,
+ *   ends: number[] }} Draw */
+
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component;
   const root = parentElement.querySelector(".map");
   const map = (root.map ??= build(root));
+  /** @type {Message} */
   const header = unpack(data);
   map.send = setTriggerValue;
   if (!alike(map, header)) receive(map, header);
@@ -27,7 +48,7 @@ export default function (component) {
 
 // Take over Python's header.
 function receive(map, header) {
-  Object.assign(map, { P: null, X: null, mlp: null, images: {}, limits: {} }, header);
+  Object.assign(map, { P: null, X: null, mlp: null, differs: null, shifted: null, images: {}, limits: {} }, header);
   const [first, last] = [map.cell_first, map.cell_last];
   Object.assign(map, { sent: map.position, focus: map.layer, offset: rowOffsets(map.first, map.last),
     cells: { first, last, offset: rowOffsets(first, last) }, stages: stagesOf(map) });
@@ -35,14 +56,19 @@ function receive(map, header) {
   map.scale = scaleOf(map.scale);
   map.root.style.setProperty("--scale", map.scale);
   map.root.classList.toggle("present", map.scale > 1);
-  whenStyled(map.root, () => arrange(map));
+  whenStyled(map.root, () => {
+    arrange(map);
+    map.dive.receive();
+  });
 }
 
 function build(root) {
   const part = (name) => root.querySelector(`.${name}`);
   const map = { root, area: part("stage"), nodes: new Map(), badges: {}, stage: null, moved: 1, pointer: null };
-  for (const name of ["caption", "legend", "scroll", "base", "over", "print", "labels", "chips", "out", "tip", "back",
-    "play", "forth"]) map[name] = part(name);
+  for (const name of ["caption", "restore", "legend", "scroll", "base", "over", "print", "labels", "chips", "out",
+    "tip", "back", "play", "forth"]) map[name] = part(name);
+  map.crumbs = part("crumbs");
+  map.dive = new Dive(map, arrange);
   buildOutput(map, () => pick(map, map.n - 1));
   map.area.onpointermove = (event) => point(map, event);
   map.area.onpointerleave = () => point(map, null);
@@ -55,20 +81,22 @@ function build(root) {
   map.back.onclick = () => stepBy(map, -1);
   map.forth.onclick = () => stepBy(map, 1);
   part("controls").onkeydown = (event) => walkKey(map, event);
-  keepFitted(map.scroll, () => fit(map));
+  keepFitted(map.root, () => fit(map));
   return map;
 }
 
 // The map ends at the foot of the first screen, as long as it stays tall enough to read.
 function heightFor(map) {
-  const room = roomBelow(map.scroll) - Math.max(14, pageFoot() + 4);
+  const room = roomBelow(map.dive.isOpen ? map.dive.root : map.scroll) - Math.max(14, pageFoot());
   const height = Math.max(350 + 40 * map.scale, Math.min(820 * map.scale, room));
   return 4 * Math.floor(height / 4);
 }
 
 // Arrange the map again if the window, the content above it, or the theme has changed.
 function fit(map) {
-  if (!map.first || !map.scroll.clientWidth) return;
+  if (!map.first) return;
+  if (map.dive.isOpen) { map.dive.fit(); return; }
+  if (!map.scroll.clientWidth) return;
   const resized = map.shownWidth !== map.scroll.clientWidth
     || (map.geometry?.wide && heightFor(map) !== map.geometry.height);
   if (resized || map.theme !== readTheme()) arrange(map);
@@ -84,7 +112,7 @@ function arrange(map) {
   map.root.classList.toggle("narrow", !g.wide);
   Object.assign(map.area.style, { width: `${g.width}px`, height: g.wide ? `${g.height}px` : "auto",
     paddingTop: g.wide ? "" : `${g.height + 8}px` });
-  Object.assign(map.out.style, g.wide ? { left: `${g.out.x}px`, width: `${g.out.w}px`, height: `${g.height}px` }
+  Object.assign(map.out.style, "out" in g ? { left: `${g.out.x}px`, width: `${g.out.w}px`, height: `${g.height}px` }
       : { left: 0, width: "100%", height: "auto" });
   paintBase(map);
   show(map);
@@ -176,7 +204,7 @@ function placeBlockLabels(map, { l, x, w, top, inner, thin, writeTop, writeBotto
   if (!map.d_ff) return;
   label(map, `wrote_mlp_${l}`, wrote("feed_forward"), [x + 4, writeBottom + 1, inner - 8],
     { name: "mlp number", part: "feed_forward", stage: stage + 1 });
-  label(map, `stream_${l}`, [significant(map.stream[(l + 1) * n + position])],
+  label(map, `stream_${l}`, [lengthSaid(map, l + 1, position, "{share}")],
     [x, middle(lanes, position) - 1.75 * g.em, inner + (g.wide ? 2 : -5)],
     { name: "residual number right halo", part: "stream", stage: stage + 1 });
 }
@@ -209,6 +237,7 @@ function placeChips(map) {
     node.tabIndex = picked ? 0 : -1;
     if (node.hidden) return;
     node.className = `chip${picked ? " query" : pitch < 1.8 * g.em ? " plain" : ""}`;
+    node.classList.toggle("changed", isSet(map.edit, placeOf("embedding", i)));
     node.textContent = map.tokens[i];
     node.ariaLabel = `${map.tokens[i]} ${chipHint(map, i)}`;
     Object.assign(node.style, { fontSize: picked ? "" : `${Math.min(1.1 * g.em, 0.78 * pitch)}px`,
@@ -254,10 +283,12 @@ function partUnder(map, event) {
 function point(map, event) {
   const token = event ? [...map.chips.children].indexOf(event.target) : -1;
   map.pointer = event && token < 0 ? partUnder(map, event) : null;
+  map.into = event && token < 0 && map.stage === null ? insideOf(map, map.pointer, event) : null;
   map.tip.hidden = !map.pointer && token < 0;
-  map.area.style.cursor = map.pointer ? "pointer" : "";
+  map.area.style.cursor = map.into || map.pointer ? "pointer" : "";
   if (!map.tip.hidden) {
-    const [name, value] = map.pointer ? readingOf(map, map.pointer) : [named(map, token), chipHint(map, token)];
+    const [name, value] = map.pointer ? readingOf(map, map.pointer)
+      : [isolated(map.tokens[token]), chipHint(map, token)];
     const frame = map.root.getBoundingClientRect();
     showTip(map.tip, [make("span", "", null, name), make("b", "", null, value)], event.clientX - frame.left,
       event.clientY - frame.top - 10, 30);
@@ -269,19 +300,33 @@ function point(map, event) {
 function throughMap(map, column, row, phase) {
   if (phase === "out") return point(map, null);
   const box = map.over.getBoundingClientRect(), [x, y] = keyPlaces(map)[column](row);
-  const event = { clientX: box.left + x, clientY: box.top + y, target: map.over };
+  const event = { clientX: box.left + x, clientY: box.top + y, target: map.over, byKeys: true };
   if (phase === "press") clicked(map, event);
   else point(map, event);
 }
 
 function clicked(map, event) {
-  const part = partUnder(map, event);
-  if (!part) return;
+  const part = partUnder(map, event), inside = map.stage === null && insideOf(map, part, event);
+  if (inside) map.dive.goTo(inside, { byKeys: event.byKeys });
+  if (!part || inside) return;
   if (map.geometry.blocks[part.l]?.thin) {
     openBlock(map, part.l);
     map.send("layer", part.l);
   }
   pick(map, part.row);
+}
+
+// Where a press leads into the picture: a head or the block around it, what a token begins as, or what its last row
+// becomes; null elsewhere. While the pass is walked a press picks a row.
+function insideOf(map, part, event) {
+  if (!map.geometry) return null;
+  if (part?.kind === "tile") return placeOf("head", part.l, part.head);
+  if (part?.kind === "strip" && part.place.name !== "mlp")
+    return placeOf(part.place.name === "h" && !map.silence ? "end" : "embedding", part.row);
+  const box = map.over.getBoundingClientRect(), [x, y] = [event.clientX - box.left, event.clientY - box.top];
+  const block = map.geometry.blocks.find(({ x: left, inner, top, bottom, thin }) =>
+    !thin && x >= left && x < left + inner && y >= top && y < bottom);
+  return block ? placeOf("block", block.l) : null;
 }
 
 // Open a thin block that was clicked or is reached by the walk, and its neighbours.
@@ -362,17 +407,18 @@ function veil(map) {
 // Explain the colours of the map and its coloured numbers.
 function explainMarks({ legend, text, d_ff, met }) {
   const marks = ["cells", "tile", "stream", "attention", ...(d_ff ? ["mlp"] : []), ...(met.tokens ? ["met"] : [])];
-  if (legend.children.length === marks.length) return;
+  if (legend.children.length > marks.length) return;
   legend.replaceChildren(...marks.map((mark) => {
     const item = make("span", mark, null);
     make("i", "", item);
     item.append(text[`legend_${mark}`]);
     return item;
-  }));
+  }), make("b", "enter", null, text.dive_enter));
 }
 
 // The sentence over the map: what it shows, or what the present stage of the walk does to the picked token.
 function say(map) {
+  if (map.dive.isOpen) { map.dive.say(); return; }
   const { text, position, draw } = map, [token, , p] = map.silence ? ["", 0, 0] : map.candidates[position][0];
   const { name, l } = map.stages[map.stage] ?? {};
   const values = { token: { chip: map.tokens[position], name: "chip query" }, top: { chip: token },
@@ -383,8 +429,10 @@ function say(map) {
     Object.assign(values, { key: { chip: map.tokens[weights.indexOf(weight)] }, weight: significant(weight),
       wrote: significant(map[name][l * map.n + position]) });
   }
+  const [was, before] = map.was[position] ?? ["", 0];
+  Object.assign(values, { was: { chip: was }, was_p: percent(before) });
   const key = name ? `stage_${name}${name === "draw" && !draw ? "_none" : ""}`
-    : `title${map.silence ? "_silent" : map.long ? "_long" : ""}`;
+    : was ? "title_off" : `title${map.silence ? "_silent" : map.long ? "_long" : ""}`;
   rich(map.caption, text[key], values);
   map.over.ariaLabel = map.caption.textContent;
 }

@@ -4,13 +4,12 @@ import { line, stroke } from "../../core/components/lib/canvas.js";
 import { fill } from "../../core/components/lib/dom.js";
 import { exact } from "../../core/components/lib/numbers.js";
 import { valueIn } from "../../core/components/lib/pattern.js";
+import { isolated } from "../../core/components/lib/text.js";
 import { middle, rowAt } from "./layout.js";
-import { begin, fillBands, rowWeights, strongestColumn, tileCorner, valueAt } from "./paint.js";
+import { begin, fillBands, isChanged, outlineChanged, rowWeights, strongestColumn, tileCorner, valueAt }
+  from "./paint.js";
 
 const LEAST_FLOW = 0.03;    // of attention: thinner flows are not drawn
-
-/** A token in Unicode isolates, so that right-to-left letters do not turn the sentence around. */
-export const named = (map, i) => `\u2068${map.tokens[i]}\u2069`;
 
 export function paintMarks(map) {
   const { images, h, blocks, wide } = map.geometry;
@@ -21,6 +20,7 @@ export function paintMarks(map) {
   if (wide && !map.silence) paintLast(map);
   for (const place of [...images, h]) outlineRow(map, place);
   if (map.pointer?.kind === "tile") paintPointer(map, map.pointer);
+  else if (map.into?.depth === "block") paintEntrance(map, blocks[map.into.at[0]]);
   if (map.stage !== null) paintStage(map);
 }
 
@@ -68,6 +68,7 @@ function markTile(map, block, head) {
   if (unit >= 3) context.strokeRect(x - 0.5, row - 0.5, size + 1, unit + 0.5);
   context.fillStyle = ink("query");
   context.fillRect(x - 2.5, Math.min(row, y + size - 3), 2.5, Math.max(3, unit));
+  if (isChanged(map, block.l, head)) outlineChanged(context, ink, [x, y, size, size]);
   if (!isPointed(map, block) || map.pointer.head !== head) return;
   stroke(context, ink("attention-ink"), 2);
   context.strokeRect(x - 1.5, y - 1.5, size + 3, size + 3);
@@ -171,6 +172,14 @@ function paintPointer({ context, ink, n, geometry }, { l, head, row, column }) {
   context.strokeRect(x + column * unit, y, Math.max(unit, 1.5), size);
 }
 
+// The block that a press enters.
+function paintEntrance({ context, ink }, { x, top, inner, bottom }) {
+  stroke(context, ink("accent-ink"), 2);
+  context.beginPath();
+  context.roundRect(x, top, inner, bottom - top, 6);
+  context.stroke();
+}
+
 /** The points that the arrow keys go to, from left to right: in a strip the largest entry, in a head the key with the
     largest weight. */
 export function keyPlaces(map) {
@@ -189,14 +198,14 @@ export function keyPlaces(map) {
 
 /** The reading as [name, value]: the words come from Python, the numbers from the bytes. */
 export function readingOf(map, hit) {
-  const { text, n } = map, { l, row } = hit, token = named(map, row);
+  const { text, n } = map, { l, row } = hit, token = isolated(map.tokens[row]);
   if (hit.kind === "strip") return stripReading(map, hit, token);
   if (hit.kind === "lane") {
     const norm = [map.stream[l * n + row], map.middle[l * n + row], map.stream[(l + 1) * n + row]][hit.after];
     return [fill(text[`tip_lane_${hit.after}`], { block: l, token }),
       norm > map.full ? fill(text.clipped, { norm: exact(norm) }) : exact(norm)];
   }
-  return [fill(text.tip_tile, { block: l, head: hit.head, query: token, key: named(map, hit.column) }),
+  return [fill(text.tip_tile, { block: l, head: hit.head, query: token, key: isolated(map.tokens[hit.column]) }),
     weightReading(map, hit)];
 }
 

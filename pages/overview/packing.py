@@ -49,7 +49,7 @@ def pass_arrays(trace: Trace) -> tuple[dict, dict[str, np.ndarray]]:
     """
     config, n = trace.config, trace.n_tokens
     images = {"E": trace.embedding, "P": trace.position,
-              "X": trace.blocks[0].resid_pre if config.embedding_norm else None, "h": trace.h_final}
+              "X": trace.blocks[0].resid_pre if config.embedding.embedding_norm else None, "h": trace.h_final}
     # rows of E and P that are narrower than the stream leave the columns beyond them empty
     images = {name: np.pad(values.cpu().numpy(), ((0, 0), (0, max(0, config.d_model - values.shape[-1]))))
               [:, :config.d_model] for name, values in images.items() if values is not None}
@@ -57,7 +57,8 @@ def pass_arrays(trace: Trace) -> tuple[dict, dict[str, np.ndarray]]:
         images["mlp"] = feed_forward_images(trace)
     sizes = {"n": n, "d": config.d_model, "layers": config.n_layers,
              "heads": config.n_heads, "vocabulary": config.vocab_size,
-             "experts": [config.n_experts * config.has_experts(layer) for layer in range(config.n_layers)],
+             "experts": [config.experts.n_experts * config.experts.in_block(layer) for layer in range(config.n_layers)],
+             "neurons": [0 if block.mlp_post is None else block.mlp_post.shape[-1] for block in trace.blocks],
              "d_ff": config.d_ff, "columns": images["mlp"].shape[-1] if "mlp" in images else 0,
              "exact": n <= most_cells(config.n_layers * config.n_heads, EXACT_TOKENS), "long": n > EXACT_TOKENS}
     scales, arrays = {}, {}
@@ -72,7 +73,7 @@ def feed_forward_images(trace: Trace) -> np.ndarray:
     """(L, N, columns) the neurons of every block, or in a block of experts their weights; in a model that has both, as
     many columns as it has experts.
     """
-    columns = min(MLP_COLUMNS, trace.config.n_experts or MLP_COLUMNS)
+    columns = min(MLP_COLUMNS, trace.config.experts.n_experts or MLP_COLUMNS)
     drawn = [strongest((block.mlp_post if block.expert_weights is None else block.expert_weights).cpu().numpy(),
                        columns) for block in trace.blocks]
     widest = max(image.shape[-1] for image in drawn)
@@ -106,6 +107,17 @@ def pattern_arrays(trace: Trace, exact: bool) -> tuple[dict, dict[str, np.ndarra
     if not exact:
         arrays["mean"] = np.rint(np.sqrt(rows_of(stacked.mean(axis=1), allowed)) * 255).astype(np.uint8)
     return {"step": step}, arrays
+
+
+def difference(plain: Trace, changed: Trace) -> dict[str, np.ndarray]:
+    """The difference of two passes over one text, float32: `differs` (L · h), the most by which a weight of each head
+    differs, and `shifted` (L + 1, N), the length of the difference of the stream as a share of the plain one's length.
+    """
+    heads = [(one.pattern - other.pattern).abs().amax((-2, -1)) for one, other in zip(plain.blocks, changed.blocks)]
+    shifted = [(one - other).norm(dim=-1) / one.norm(dim=-1).clamp_min(1e-12)
+             for one, other in zip(plain.depths, changed.depths)]
+    return {name: torch.stack(values).float().cpu().numpy() for name, values in
+            (("differs", heads), ("shifted", shifted))}
 
 
 def candidates(trace: Trace, visible) -> list[list[list]]:

@@ -1,8 +1,10 @@
 // The still picture: strips of numbers (E, P, X, h and the feed-forward activations), the heads' patterns, and the
 // residual stream as violet bands.
-import { deepest, sharpen } from "../../core/components/lib/canvas.js";
+import { deepest, sharpen, stroke } from "../../core/components/lib/canvas.js";
 import { cellsOf, paintCells, partsOf } from "../../core/components/lib/pattern.js";
 import { middle } from "./layout.js";
+
+const LEAST_CHANGE = 0.01;      // of an attention weight
 
 /** Clear one of the map's canvases and make `map.context` draw on it in CSS pixels. */
 export function begin(map, canvas) {
@@ -106,6 +108,20 @@ function paintTiles(map, { l, tiles }) {
     return [[x - left, y - top, size, size], cellsOf(cells, patterns, l * map.heads + head)];
   }), table("seq"), Math.round(4 * ratio));
   context.putImageData(image, left, top);
+}
+
+// ---- what differs, if something is switched off ----
+
+/** Whether a weight of the head differs by enough to be seen. */
+export const isChanged = ({ differs, heads }, l, head) => Boolean(differs) && differs[l * heads + head] > LEAST_CHANGE;
+
+/** The frame of what differs. @param {number[]} box */
+export function outlineChanged(context, ink, box) {
+  const [x, y, w, h] = box;
+  stroke(context, ink("drawn-ink"), 4);
+  context.strokeRect(x, y, w, h);
+  stroke(context, ink("drawn"), 2);
+  context.strokeRect(x, y, w, h);
 }
 
 // ---- the residual stream ----

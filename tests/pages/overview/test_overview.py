@@ -44,7 +44,7 @@ def run_of(at: AppTest) -> Run:
 
 def small_model(**changes) -> Transformer:
     settings = dict(vocab_size=17, d_model=8, n_layers=2, n_heads=2, n_context=64) | changes
-    return Transformer(ModelConfig(**settings)).initialise(torch.Generator().manual_seed(5)).eval().requires_grad_(
+    return Transformer(ModelConfig.of(**settings)).initialise(torch.Generator().manual_seed(5)).eval().requires_grad_(
         False)
 
 
