@@ -22,6 +22,7 @@ from core.components import addresses, scripts
 SCRIPT = Path(__file__).resolve().parent / "core" / "app" / "server" / "script.py"
 ANSWERS = {"heads": "pages.heads.route:answer", "heads_rollout": "pages.heads.route:rollout_answer",
            "attention_weights": "pages.attention.weights_route:answer",
+           "overview_inside": "pages.overview.inside:answer",
            "sparse_patterns": "pages.architectures.cost:answer", "places": "core.base.finder:answer"}
 deployment.check()
 fixes.apply()

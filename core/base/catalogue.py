@@ -2,9 +2,11 @@
 
     order = 9                   # among the lessons
     section = "output"          # of the navigation
-    stages = ["sample"]         # of the strip, which it lights
+    stages = ["draw"]           # of the strip, which it lights
     map = ["draw", "scores"]    # parts of the map that it opens; a line leads from its name to the first
     overview = ["softmax"]      # parts of the overview's picture that open it (may be left out)
+    inside = {draw = "end"}     # where parts of the map are inside its picture (may be left out)
+    takeaway = true             # its picture can be taken along as one file (false if left out)
     picks = "panel"             # the setting that names the open view ("view" if left out)
     opens = "beam"              # the view that is opened for a model that is no decoder, if true of it ("": the one
                                 # that was open; the first that is true of it if left out)
@@ -23,7 +25,8 @@ from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 
 from core.files import modified
-from core.model.config import KINDS, check_choice
+from core.model.kinds import KINDS
+from core.model.record import check_choice
 
 PAGES = Path(__file__).resolve().parents[2] / "pages"
 HOME = "overview"
@@ -31,7 +34,7 @@ COURSE = "course"     # no lesson, but the page that leads through the lessons
 MAP = "map"           # no lesson either, but all lessons on one drawing
 MODELS = "models"     # not a lesson
 TOUR = "tour"         # not a lesson, but the tour of a first visit
-STAGES = ("text", "tokens", "embedding", "position", "attention", "stream", "mlp", "unembedding", "softmax", "sample")
+STAGES = ("text", "tokens", "vectors", "positions", "attention", "stream", "mlp", "scores", "probabilities", "draw")
 REPEATED = ("attention", "stream", "mlp")   # the stages that stand in each of a model's L blocks
 # of the map
 PARTS = ("whole", "text", "tokens", "vectors", "positions", "block", "attention", "stream", "mlp", "scores",
@@ -87,11 +90,13 @@ class Entry:
     stages: list
     map: list
     overview: list = field(default_factory=list)
+    inside: dict = field(default_factory=dict)      # part of the map -> where it is inside the picture
+    takeaway: bool = False      # whether pages/<lesson>/takeaway.py makes a file of its picture
     picks: str = "view"
     opens: str | None = None
 
     def __post_init__(self) -> None:
-        for name, allowed in (("stages", STAGES), ("map", PARTS)):
+        for name, allowed in (("stages", STAGES), ("map", PARTS), ("inside", PARTS)):
             for value in getattr(self, name):
                 check_choice(name, value, allowed)
         if self.opens:
@@ -117,6 +122,10 @@ class Entry:
     def opening(self, view: str) -> dict[str, str]:
         """The settings that open a view; none in a lesson with one picture."""
         return {f"{self.id}_{self.picks}": view} if view else {}
+
+    def opening_inside(self, part: str) -> dict[str, str]:
+        """The settings that open the picture inside, at a part of the block and the token that are picked."""
+        return {f"{self.id}_at": self.inside[part]}
 
     def label(self, view: str) -> str:
         """The key of a view's name among the lesson's labels."""

@@ -102,25 +102,25 @@ def open_in(name: str, weight: str = "secondary", place: str = "") -> None:
 
 def _works(config: ModelConfig) -> bool:
     """Whether a model that is no decoder has a head that Architectures shows."""
-    return config.output_head == "language" or config.n_classes > 0
+    return config.head.output_head == "language" or config.head.n_classes > 0
 
 
 def _bare(config: ModelConfig, live: bool) -> str:
     """The end of the label on a model: "" for a model with a language head. live: the page is Architectures, where a
     classifier is at work as well.
     """
-    if config.output_head == "language" or live and config.n_classes:
+    if config.head.output_head == "language" or live and config.head.n_classes:
         return ""
-    return "_classes" if config.n_classes else "_bare"
+    return "_classes" if config.head.n_classes else "_bare"
 
 
 def head_words(config: ModelConfig) -> str:
     """The purpose of a model without a language head: Markdown; "" for a model with such a head."""
-    if config.output_head == "language":
+    if config.head.output_head == "language":
         return ""
-    named = ", ".join(map(escaped, config.class_names[:MOST_NAMED]))
-    more = ", …" if len(config.class_names) > MOST_NAMED else ""
-    return words().label(f"head_{config.output_head}", n=config.n_classes, names=named + more)
+    named = ", ".join(map(escaped, config.head.class_names[:MOST_NAMED]))
+    more = ", …" if len(config.head.class_names) > MOST_NAMED else ""
+    return words().label(f"head_{config.head.output_head}", n=config.head.n_classes, names=named + more)
 
 
 def _open(name: str, lesson: str, view: str, place: str, weight: str, said: str = "") -> None:
@@ -191,13 +191,13 @@ def _described(name: str, preview: Preview, load: Task | None) -> None:
     if config.kind == "decoder":
         heaviest = readable_bytes(attribution.memory(config, run.room(config)))
         lines.append(words().label("preview_heaviest", heaviest=heaviest, twin=readable_bytes(preview.n_bytes)))
-    if preview.config.text_alone:
+    if preview.config.head.text_alone:
         parts = " and ".join(words().label("preview_part", name=code(part), tensors=tensors, numbers=numbers)
                              for part, tensors, numbers in preview.left_out)
         lines.append(words().label("preview_text_alone", parts=f" ({parts})" if parts else ""))
     lines += model_notes.without_effect(preview.passed_over)
     lines += [] if preview.tokenizer else [words().label("preview_no_tokenizer")]
-    if config.output_head != "language":
+    if config.head.output_head != "language":
         lines.append(words().label("preview_bare", head=head_words(config)))
     elif config.kind != "decoder":
         lines.append(words().label(f"preview_{config.kind}"))

@@ -5,6 +5,7 @@ A drawer is filled when it opens: otherwise the contents of closed drawers, a si
 change of every page.
 """
 import base64
+import pkgutil
 import urllib.parse
 
 import streamlit as st
@@ -49,7 +50,7 @@ def _bar() -> None:
         if not reader.present():
             _examples(words)
             _model(words, present, use.model)
-            _share(words)
+            _share(words, present)
         elif use.model or present.model_name != cache.model_names()[0]:
             _named(present, use.model)
         if live_class.is_offered():
@@ -160,8 +161,10 @@ def _travel(base: str, step: int, last: int) -> None:
     rerun()
 
 
-def _share(words: prose.TextFile) -> None:
-    """Draw the link. It is made when the drawer opens: by then every widget of the page is in the address."""
+def _share(words: prose.TextFile, present: run.Run) -> None:
+    """Draw the link, and the file of a lesson that makes one. The link is made when the drawer opens: by then every
+    widget of the page is in the address.
+    """
     with st.popover(words.label("share"), key="share", on_change="rerun") as drawer:
         if not drawer.open:
             return
@@ -175,13 +178,37 @@ def _share(words: prose.TextFile) -> None:
         st.code(link, language=None, wrap_lines=True)
         if not address.fits_in_link(reader.prompt()):
             st.caption(words.label("share_no_prompt"))
-        if len(link) > QR_CHARACTERS:
-            st.caption(words.label("share_no_qr"))
-        else:
-            # an st.image has no alternative text
-            st.markdown(f"![{words.label('share_qr')}](data:image/png;base64,"
-                        f"{base64.b64encode(qr_code(link)).decode()})", width=260)
-            st.caption(words.label("share_qr"))
+        with st.container(horizontal=True, gap="medium", key="share_ways"):
+            with st.container(width=260, gap="small"):
+                _code(words, link)
+            with st.container(width=200, gap="small"):
+                _file(words, present)
+
+
+def _code(words: prose.TextFile, link: str) -> None:
+    """Draw the link as a QR code, or why there is none."""
+    if len(link) > QR_CHARACTERS:
+        st.caption(words.label("share_no_qr"))
+        return
+    # an st.image has no alternative text
+    st.markdown(f"![{words.label('share_qr')}](data:image/png;base64,"
+                f"{base64.b64encode(qr_code(link)).decode()})", width=260)
+    st.caption(words.label("share_qr"))
+
+
+def _file(words: prose.TextFile, present: run.Run) -> None:
+    """Draw the button that takes the open lesson's picture along as one file, or why this model's cannot be."""
+    page = model_choice.page()
+    if not any(entry.id == page and entry.takeaway for entry in catalogue.existing()):
+        return
+    takeaway = pkgutil.resolve_name(f"pages.{page}.takeaway")
+    st.caption(words.label("share_file_text"))
+    if refused := takeaway.refusal(present):
+        st.caption(words.label("share_file_refused", model=escaped(present.title), refused=refused))
+    else:
+        st.download_button(words.label("share_file"), lambda: takeaway.file_of(present), on_click="ignore",
+                           file_name=f"{page}-{present.model_name.replace(':', '-')}.html", mime="text/html",
+                           key="share_file")
 
 
 def _messages(words: prose.TextFile, present: run.Run, shows_another: bool) -> None:

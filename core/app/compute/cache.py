@@ -25,8 +25,8 @@ from core.app.streamlit import context
 from core.base import deployment, devices, prose
 from core.base.markdown import without_paths
 from core.model import checkpoints, remote
-from core.model.block import lay_out
 from core.model.config import STORIES
+from core.model.fused import lay_out
 from core.model.intervention import NOTHING, Intervention
 from core.model.tokenizer import Tokenizer
 from core.model.trace import Trace

@@ -5,11 +5,15 @@ A view that asks for a kept result gets it at once. Otherwise it waits PATIENCE 
 that there is so far, or is left if there is nothing to show yet. `views.draw` then says how far the result is, beside a
 button that stops it, and redraws the view while it grows, or once there is something to show. A result that is asked
 for anywhere else is simply computed.
+
+What a bundled model would need seconds for when a view is first opened is recorded in the files RECORDED, made by
+`python -m core.recordings`, and shown at once, until the reader asks for it anew.
 """
+import functools
 import secrets
 import threading
 import time
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -19,6 +23,7 @@ import streamlit as st
 from core.app.compute import cache, presence, queue
 from core.app.streamlit import context
 from core.base import prose
+from core.files import ASSETS, read_json
 
 PATIENCE = 0.8          # seconds that a page waits for a result before it shows the part that there is
 # seconds between two looks at a computation; they are at least IDLE times as long as drawing its picture takes
@@ -28,6 +33,8 @@ MOST_KEPT = 4           # latest computations that a session holds, whole or sto
 JOBS, READER = "working_jobs", "working_reader"
 # seconds between two pictures of the open lesson, if it shows something that grows
 GROWS = "working_grows"
+RECORDED = "*_opening.json"    # in assets/teaching/: what is recorded, by the text of the result's key
+ANEW = "computed_anew"          # in the session: the keys of recorded results that its reader has asked for anew
 
 
 @dataclass(frozen=True)
@@ -100,6 +107,7 @@ class Frame:
     said: str = ""
     shows_parts: bool = False   # and not the whole alone
     left: bool = False          # there was nothing to show
+    recorded: list[Hashable] = field(default_factory=list)      # the keys of recorded results that it shows
     began: float = field(default_factory=time.monotonic)
     waited: float = 0.0         # seconds of the time since then
 
@@ -164,20 +172,43 @@ def _so_far(here: Frame | None, key: Hashable, steps: Callable[[], Iterator[Part
     return look.part.value, False
 
 
-def result(key: Hashable, steps: Callable[[], Iterator[Part]], size: Callable[[object], int], said: str = ""):
-    """The whole result; leave the view until it is there."""
+def result(key: Hashable, steps: Callable[[], Iterator[Part]], size: Callable[[object], int], said: str = "",
+           restore: Callable[[object], object] | None = None):
+    """The whole result; leave the view until it is there. restore: makes it of what is recorded under this key, which
+    is shown until this reader asks for it anew.
+    """
+    if restore is not None and (kept := _recorded().get(str(key))) is not None and not _is_asked_anew(key):
+        if (here := _frame.get()) is not None:
+            here.recorded.append(key)
+        return cache.result(("recorded", key), lambda: restore(kept), size)
     value, whole = _so_far(_frame.get(), key, steps, size, said)
     if not whole:
         raise NotYet
     return value
 
 
-def made(key: Hashable, make: Callable[[], object], size: Callable[[object], int]):
+def made(key: Hashable, make: Callable[[], object], size: Callable[[object], int],
+         restore: Callable[[object], object] | None = None):
     """`result` of a computation that cannot say how far it is: `make()`, without any call to Streamlit."""
     def steps() -> Iterator[Part]:
         yield Part(make(), 1, 1)
 
-    return result(key, steps, size)
+    return result(key, steps, size, restore=restore)
+
+
+@functools.cache
+def _recorded() -> dict[str, object]:
+    files = sorted((ASSETS / "teaching").glob(RECORDED))
+    return {key: value for file in files for key, value in read_json(file).items()}
+
+
+def _is_asked_anew(key: Hashable) -> bool:
+    return context.session_id() is not None and key in st.session_state.get(ANEW, ())
+
+
+def compute_anew(keys: Sequence[Hashable]) -> None:
+    """Callback: from now on compute for this reader what these recordings stand for."""
+    st.session_state[ANEW] = {*st.session_state.get(ANEW, ()), *keys}
 
 
 def every() -> float | None:

@@ -14,6 +14,7 @@ from core.app.state import address
 from core.base.markdown import unmarked
 from core.base.prose import TextFile
 from core.components.picture_download import picture_download
+from core.figures.names import distinct
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,7 +57,8 @@ def draw(lesson: str, title: str, functions: Sequence[Callable], data: Mapping[s
             if drawer.open:
                 for name, table in data.items():
                     st.caption(name)
-                    st.dataframe(table(), hide_index=True)
+                    made = table()      # two columns of one token have one name, which Streamlit does not draw
+                    st.dataframe(made.set_axis(distinct(map(str, made.columns)), axis=1), hide_index=True)
 
 
 def _is_led_to() -> bool:

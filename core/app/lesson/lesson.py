@@ -56,7 +56,7 @@ def spoken_of(words: prose.TextFile, model: str) -> prose.TextFile:
     """A text file in its version for that model, by its origin, its kind, and whether it has a language head."""
     kind = cache.kind(model)
     words = (words.of_kind(prose.PUBLISHED) if names.is_library_name(model) else words).of_kind(kind)
-    if kind == "encoder" and cache.shared_model(model, devices.CPU).model.config.output_head != "language":
+    if kind == "encoder" and cache.shared_model(model, devices.CPU).model.config.head.output_head != "language":
         return words.of_kind("headless")
     return words
 

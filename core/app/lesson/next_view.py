@@ -8,11 +8,13 @@ from core.base.prose import TextFile
 from core.components.next_view import next_links
 
 
-def draw(lesson: str, view: str, words: TextFile) -> None:
-    """Draw the links; none while a class is taught, since its steps have an order of their own."""
+def draw(lesson: str, view: str, words: TextFile, leads_to: tuple[str, str] | None = None) -> None:
+    """Draw the links; none while a class is taught, since its steps have an order of their own. leads_to: the lesson
+    and the view that go on from what the picture shows, if not those that follow.
+    """
     if reader.class_step():
         return
-    places = [_after(lesson, view, words)]
+    places = [_after(lesson, view, words, leads_to)]
     if lesson == catalogue.HOME and not reader.present():
         places.append((words.label("find_map"), catalogue.MAP, {}))
     links = [(label, address.link(settings, catalogue.url_path(page))) for label, page, settings in places]
@@ -20,9 +22,13 @@ def draw(lesson: str, view: str, words: TextFile) -> None:
         reader.open_lesson(*places[followed][1:])
 
 
-def _after(lesson: str, view: str, words: TextFile) -> tuple[str, str, dict]:
+def _after(lesson: str, view: str, words: TextFile, leads_to: tuple[str, str] | None) -> tuple[str, str, dict]:
     """The text of the link to the next view, and the page and settings that it opens."""
-    entry, following = catalogue.after(lesson, view, cache.kind(model_choice.shown()))
+    kind = cache.kind(model_choice.shown())
+    if leads_to and catalogue.is_shown(*leads_to, kind):
+        entry, following = catalogue.entry(leads_to[0]), leads_to[1]
+    else:
+        entry, following = catalogue.after(lesson, view, kind)
     if entry is None:
         name, page, settings = words.label("page_map"), catalogue.MAP, {}
     else:

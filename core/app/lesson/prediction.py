@@ -34,7 +34,7 @@ from core.components.prediction import prediction_picture
 if TYPE_CHECKING:
     from core.app.lesson.lesson import Lesson
 
-MADE = "predictions_made"       # in the session: "<lesson>/<name>" -> Made
+MADE = "predictions_made"       # in the session: "<lesson>/<name>" -> Reply
 AGAIN = "predictions_again"     # in the session: the questions that the reader wants to be asked once more
 DECLINED = "predictions_declined"       # in the session: the lesson and view where the reader declined all questions
 STANDS = "predictions_stand"    # in the session: the lesson and view whose picture stood when a class was opened
@@ -56,7 +56,7 @@ class Prediction:
 
 
 @dataclass(frozen=True)
-class Made:
+class Reply:
     """A reader's reply to a question. guess None: looked anyway. about: the model and the prompt of the question.
     state: that of the prediction; None: any. told: the message that shows it, once computed. by: the code of the class
     that has guessed, "" for the reader alone; is_marked: False if nobody in the class has guessed.
@@ -87,7 +87,7 @@ def draw(page: Lesson, view: object, run: Run) -> bool:
         st.session_state[STANDS] = place
         return False
     if looks:
-        st.session_state.setdefault(MADE, {}).setdefault(_key(page, prediction.name), Made())
+        st.session_state.setdefault(MADE, {}).setdefault(_key(page, prediction.name), Reply())
     made = _made(_key(page, prediction.name))
     if live_class.is_open() and (made is not None or STANDS in st.session_state) and not _is_of_class(made):
         _offer(page, prediction, run)
@@ -101,7 +101,7 @@ def draw(page: Lesson, view: object, run: Run) -> bool:
     return False
 
 
-def _is_of_class(made: Made | None) -> bool:
+def _is_of_class(made: Reply | None) -> bool:
     """Whether this is the guess of the class that is open."""
     return made is not None and bool(made.by) and made.by == live_class.code()
 
@@ -124,7 +124,7 @@ def look(lesson: str) -> None:
 def show(page: Lesson, view: object, run: Run) -> None:
     """Show the picture whose question stands, as *Show me* does."""
     if (prediction := _asked(page, view, run)) is not None:
-        _keep(_key(page, prediction.name), Made())
+        _keep(_key(page, prediction.name), Reply())
 
 
 def offer(page: Lesson, view: object, run: Run) -> None:
@@ -153,7 +153,7 @@ def _ask(page: Lesson, prediction: Prediction, run: Run, place: tuple) -> None:
     def commit(told: Mapping) -> None:
         guess = prediction.guess.accept(told.get("guess"))
         if guess is not None:
-            _keep(key, Made(_about(run), guess, _percent(told.get("sure")), prediction.state))
+            _keep(key, Reply(_about(run), guess, _percent(told.get("sure")), prediction.state))
 
     def decline(now: bool) -> None:
         if now:
@@ -167,7 +167,7 @@ def _ask(page: Lesson, prediction: Prediction, run: Run, place: tuple) -> None:
               "question": filled(text.settings["ask"], prediction.values), "guess": prediction.guess.offer(),
               "text": _labels(page.frame_words), "scale": reader.scale()}
     prediction_picture(header, key="prediction", events={
-        "guess": commit, "look": lambda _: _keep(key, Made()), "never": decline})
+        "guess": commit, "look": lambda _: _keep(key, Reply()), "never": decline})
 
 
 def _offer_return(page: Lesson, place: tuple) -> None:
@@ -185,11 +185,11 @@ def _ask_class(page: Lesson, prediction: Prediction, run: Run) -> None:
 
     def reveal(told: Mapping) -> None:
         guess = form.accept(told.get("guess")) if isinstance(told, Mapping) else None
-        _keep(key, Made(_about(run), form.usual() if guess is None else guess, None, prediction.state,
-                        by=live_class.code(), is_marked=guess is not None))
+        _keep(key, Reply(_about(run), form.usual() if guess is None else guess, None, prediction.state,
+                         by=live_class.code(), is_marked=guess is not None))
 
     live_class.draw_wall(page.frame_words, {"mode": "ask", "asked": _for_class(page, prediction, run)},
-                         {"reveal": reveal, "look": lambda _: _keep(key, Made())}, key="class_wall")
+                         {"reveal": reveal, "look": lambda _: _keep(key, Reply())}, key="class_wall")
 
 
 def _for_class(page: Lesson, prediction: Prediction, run: Run) -> dict:
@@ -204,7 +204,7 @@ def is_wide(view: object) -> bool:
     return getattr(view, "IS_WIDE", False)
 
 
-def _tell(page: Lesson, prediction: Prediction, made: Made, run: Run, *, folded: bool) -> None:
+def _tell(page: Lesson, prediction: Prediction, made: Reply, run: Run, *, folded: bool) -> None:
     """Draw the guess beside the truth, unless the view's settings have changed the question since. folded: the answers
     of a class begin as one line.
     """
@@ -237,7 +237,7 @@ def guess_of(page: Lesson, name: str, run: Run, state: Hashable = None, **values
     return made.guess if not values or made.told is not None and made.told["question"] == asked else None
 
 
-def _is_about(made: Made, run: Run, state: Hashable) -> bool:
+def _is_about(made: Reply, run: Run, state: Hashable) -> bool:
     """Whether a guess was made about this prompt and this state; a class's guess is gone with the class."""
     return (made.guess is not None and made.about == _about(run) and made.state in (None, state)
             and made.by in ("", live_class.code()))
@@ -250,7 +250,7 @@ def _ask_again(key: str) -> None:
     rerun_in_turn((PICTURE,), (EXPERIMENTS,))
 
 
-def _told(page: Lesson, prediction: Prediction, made: Made) -> dict:
+def _told(page: Lesson, prediction: Prediction, made: Reply) -> dict:
     """The message that shows a guess beside the truth. The statements are shuffled, each question in its own order."""
     truth, text = prediction.truth(made.guess), _text(page, prediction.name)
     statements, reason = _parts(text.look)
@@ -277,7 +277,7 @@ def _parts(body: str) -> tuple[list[str], str]:
     return statements, " ".join(line for line in lines if line and not line.startswith("- "))
 
 
-def _keep(key: str, made: Made) -> None:
+def _keep(key: str, made: Reply) -> None:
     st.session_state.setdefault(MADE, {})[key] = made
     st.session_state.get(AGAIN, set()).discard(key)
     rerun_in_turn((PICTURE,), (EXPERIMENTS,))
@@ -289,7 +289,7 @@ def _want(questions: bool) -> None:
     rerun_in_turn((PICTURE,), (EXPERIMENTS,))
 
 
-def _made(key: str) -> Made | None:
+def _made(key: str) -> Reply | None:
     return st.session_state.get(MADE, {}).get(key)
 
 

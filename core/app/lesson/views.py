@@ -6,7 +6,7 @@ view has none. The catalogue says which views there are, and which of them stand
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
@@ -62,6 +62,7 @@ class Reading:
     explanation: str = ""    # the view whose explanation stands below the picture; empty: this view
     pins: DeltaGenerator | None = None              # the place of the pins; None: in the bar
     below: Callable[[], None] | None = None         # draws a further part right below the picture
+    leads_to: tuple[str, str] | None = None         # the lesson and view that go on from it; None: the next
 
 
 NO_PICTURE = ".stAlert"  # `picture` of a Reading that says why there is none
@@ -82,11 +83,12 @@ class View(Protocol):
 
 
 @dataclass
-class Drawn:
+class PageState:
     """The state of an open lesson: the prompt that the page was drawn with, the function that names its view, the
     view's module, and the picture's Reading. `said`: the Reading when the numbers were drawn. `alone`: the run of the
     whole page is over, from now on only fragments run. `waits`: all that speaks of the picture waits until the browser
-    shows the picture. `hides`: the experiments were left out, since the picture waited for its question.
+    shows the picture. `hides`: the experiments were left out, since the picture waited for its question. `recorded`:
+    the keys of the recorded results that the picture shows.
     """
 
     prompt: str
@@ -97,6 +99,7 @@ class Drawn:
     alone: bool = False
     waits: bool = False
     hides: bool = False
+    recorded: Sequence[Hashable] = ()
 
     @property
     def view(self) -> str:
@@ -109,7 +112,7 @@ def draw(page: Lesson, settings: Settings, views: Mapping[str, View]) -> None:
 
     `settings` has "view", whose options are the names of `views`, as in the catalogue; the labels are `view_<name>`.
     """
-    drawn = Drawn(reader.prompt(), lambda: settings.read("view"))
+    drawn = PageState(reader.prompt(), lambda: settings.read("view"))
     settings.read_all()
 
     def pick(view: str) -> None:
@@ -119,7 +122,8 @@ def draw(page: Lesson, settings: Settings, views: Mapping[str, View]) -> None:
     def instrument() -> None:
         run = page.run()
         with st.container(gap="xsmall"):
-            with st.container(horizontal=True, vertical_alignment="center", key=f"{page.id}_bar"):
+            above = st.container(horizontal=True, vertical_alignment="center", key=f"{page.id}_bar")
+            with above:
                 if reader.looks_on():
                     _title(page, drawn.view)
                 else:
@@ -130,6 +134,7 @@ def draw(page: Lesson, settings: Settings, views: Mapping[str, View]) -> None:
                 progress = st.container()
             with st.container(gap="xsmall", key=f"{page.id}_stage"):
                 _instrument(page, drawn, views[drawn.view], run, progress)
+        _tell_recorded(page, drawn, above)
         _pins(page, drawn, pins)
 
     _lesson(page, drawn, instrument)
@@ -139,20 +144,21 @@ def draw_one(page: Lesson, view: View, shown: Callable[[], str] = str) -> None:
     """Draw a lesson of one picture, which places its own controls and the pins below it. Its `bar(page, run)` is drawn
     above the picture, or above the question in its place. shown: returns the open view if the lesson has views anyway.
     """
-    drawn = Drawn(reader.prompt(), shown)
+    drawn = PageState(reader.prompt(), shown)
 
     def instrument() -> None:
         run = page.run()
         with st.container():            # keeps the place of what follows when a question gives way to the picture
             if hasattr(view, "bar"):
                 view.bar(page, run)
-            _instrument(page, drawn, view, run, st.container())
+            _instrument(page, drawn, view, run, above := st.container())
+            _tell_recorded(page, drawn, above)
             _pins(page, drawn)
 
     _lesson(page, drawn, instrument)
 
 
-def _lesson(page: Lesson, drawn: Drawn, instrument: Callable[[], None]) -> None:
+def _lesson(page: Lesson, drawn: PageState, instrument: Callable[[], None]) -> None:
     """Draw the instrument, and below it the texts and numbers on it, each a fragment.
 
     A change of the instrument redraws the instrument alone; the rest follows once the browser shows the picture, since
@@ -205,7 +211,7 @@ def _once_seen(page: Lesson, draw: Callable[[], None]) -> None:
         draw()
 
 
-def _instrument(page: Lesson, drawn: Drawn, view: View, run: Run, progress: DeltaGenerator) -> None:
+def _instrument(page: Lesson, drawn: PageState, view: View, run: Run, progress: DeltaGenerator) -> None:
     """Draw a view, or say why this model has none; show in `progress` how far its long computation is."""
     drawn.reading, drawn.shown, kind, name = UNFINISHED, view, run.model.config.kind, drawn.view
     with growing_results.frame() as frame:
@@ -217,12 +223,26 @@ def _instrument(page: Lesson, drawn: Drawn, view: View, run: Run, progress: Delt
             drawn.reading = COVERED
         else:
             class_bar.draw_told(page.id, page.frame_words, run, folded=prediction.is_wide(view))
-            experiments.draw_look(page.frame_words, page.id, name)
+            experiments.draw_look(page.words.experiments, page.frame_words, page.id, name)
             drawn.reading = view.draw(page, run)
+    drawn.recorded = () if drawn.reading is COVERED or drawn.reading is UNFINISHED else frame.recorded
     growing_results.follow(frame, progress, page.frame_words)
 
 
-def _pins(page: Lesson, drawn: Drawn, bar: DeltaGenerator | None = None) -> None:
+def _tell_recorded(page: Lesson, drawn: PageState, place: DeltaGenerator) -> None:
+    """Say that the picture shows recorded results, if it does, beside a button that computes them anew; in present mode
+    the bar has no room for it.
+    """
+    if not drawn.recorded:
+        return
+    with place.container(horizontal=True, width="content", vertical_alignment="center", gap="small", key="recorded"):
+        st.caption(page.frame_words.label("recorded"), width="content")
+        if not (reader.present() or reader.looks_on()):
+            st.button(page.frame_words.label("compute_anew"), key="compute_anew", icon=":material/play_arrow:",
+                      type="tertiary", on_click=growing_results.compute_anew, args=(drawn.recorded,))
+
+
+def _pins(page: Lesson, drawn: PageState, bar: DeltaGenerator | None = None) -> None:
     """Draw the pins of a finished picture, in the bar if the view has no place for them."""
     reading = drawn.reading
     if callable(reading) or reading is UNFINISHED or reading is COVERED or (place := reading.pins or bar) is None:
@@ -233,7 +253,7 @@ def _pins(page: Lesson, drawn: Drawn, bar: DeltaGenerator | None = None) -> None
         page.pins(dict(reading.summary) or {page.label(f"view_{drawn.view}"): unmarked(reading.title)})
 
 
-def _numbers(page: Lesson, drawn: Drawn) -> None:
+def _numbers(page: Lesson, drawn: PageState) -> None:
     """Draw the picture's explanation and its numbers; nothing while the picture waits for its question."""
     reading = drawn.said = drawn.reading() if callable(drawn.reading) else drawn.reading
     if reading is COVERED:
@@ -245,7 +265,7 @@ def _numbers(page: Lesson, drawn: Drawn) -> None:
         page.numbers(reading.lines, reading.table)
 
 
-def _question(page: Lesson, drawn: Drawn) -> None:
+def _question(page: Lesson, drawn: PageState) -> None:
     """Draw the question that the picture answers, the code and the data; without a picture, the question alone."""
     said = drawn.said
     if said is COVERED:
@@ -258,10 +278,10 @@ def _question(page: Lesson, drawn: Drawn) -> None:
         if not reader.present():
             class_add.draw(page.id, _name(page, drawn), page.frame_words)
         page.code(said.functions, said.data, said.picture, said.title)
-    next_view.draw(page.id, drawn.view, page.frame_words)
+    next_view.draw(page.id, drawn.view, page.frame_words, said.leads_to)
 
 
-def _experiments(page: Lesson, drawn: Drawn) -> None:
+def _experiments(page: Lesson, drawn: PageState) -> None:
     """Draw the experiments, or in a class its step. Experiments speak of a picture that is shown; while a question
     stands in its place, a presenter's key to go on leads to the picture.
     """
@@ -272,7 +292,7 @@ def _experiments(page: Lesson, drawn: Drawn) -> None:
         prediction.show(page, drawn.shown, page.run())
 
 
-def _name(page: Lesson, drawn: Drawn) -> str:
+def _name(page: Lesson, drawn: PageState) -> str:
     """The lesson's name and, if it has several views, the view's."""
     lesson, view = page.frame_words.label(f"lesson_{page.id}"), drawn.view
     return f"{lesson}: {page.label(catalogue.entry(page.id).label(view))}" if view else lesson

@@ -34,9 +34,9 @@ from starlette.routing import Route
 from core.app.classroom import codes, stores
 from core.app.classroom.asked import MOST_BYTES, Refused
 from core.app.classroom.classes import Classes, Full, NoClass, NoRoom, NotAllowed, is_voter
-from core.app.classroom.rates import Line, Rate
 from core.app.classroom.store import Unreachable
 from core.app.server import stopping
+from core.app.server.rates import Line, Rate
 from core.app.server.shares import network
 from core.app.server.streams import Streams
 from core.base import deployment

@@ -10,6 +10,8 @@ import time
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from core.app.server.rates import Bucket
+
 A_SECOND = 30       # messages taken from one websocket in the long run; from all flooding ones, together
 AT_ONCE = 60        # messages that may come together
 
@@ -26,16 +28,15 @@ class Paced:
 
 
 def _paced(receive: Receive, waiting: set[Receive]) -> Receive:
-    due = 0.0        # when the next message would come at an even pace; it may come AT_ONCE messages earlier
+    bucket = Bucket(A_SECOND, AT_ONCE)
 
     async def paced() -> Message:
-        nonlocal due
         message = await receive()
         if message["type"] == "websocket.receive":
             now = time.monotonic()
-            floods = due - now > (AT_ONCE - 1) / A_SECOND
-            due = max(due, now) + (1 + len(waiting) if floods else 1) / A_SECOND
-            if (wait := due - now - AT_ONCE / A_SECOND) > 0:
+            floods = bucket.wait(now, 1) > 0
+            bucket.take(1 + len(waiting) if floods else 1, now)
+            if (wait := bucket.wait(now)) > 0:
                 waiting.add(receive)
                 try:
                     await asyncio.sleep(wait)

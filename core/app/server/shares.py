@@ -19,6 +19,8 @@ from dataclasses import dataclass
 
 from starlette.requests import HTTPConnection
 
+from core.app.server.rates import Bucket
+
 COOKIE = "_streamlit_xsrf"
 MOST_AT_ONCE = 4            # questions that are computed at a time
 
@@ -57,19 +59,11 @@ class _Account:
     def __init__(self, bound: Bound) -> None:
         self.bound, self.asked = bound, 0
         self.places = asyncio.Semaphore(bound.computed)
-        self._paid_off = 0.0            # when all time taken is paid off
-
-    @property
-    def wait(self) -> float:
-        """Seconds until it may take more."""
-        return self._paid_off - _now() - self.bound.seconds / self.bound.cores
+        self.time = Bucket(bound.cores, bound.seconds)
 
     @property
     def is_idle(self) -> bool:
-        return not self.asked and self._paid_off <= _now()
-
-    def take(self, seconds: float) -> None:
-        self._paid_off = max(self._paid_off, _now()) + seconds / self.bound.cores
+        return not self.asked and self.time.wait(_now(), self.bound.seconds) <= 0
 
 
 class Shares:
@@ -94,14 +88,14 @@ class Shares:
             async with AsyncExitStack() as places:
                 for account in accounts:
                     await places.enter_async_context(account.places)
-                    while (wait := account.wait) > 0:
+                    while (wait := account.time.wait(_now())) > 0:
                         await asyncio.sleep(wait)
                 await places.enter_async_context(self._places)
                 yield turn
         finally:
             for account in accounts:
                 account.asked -= 1
-                account.take(turn.seconds)
+                account.time.take(turn.seconds, _now())
             self._forget()
 
     def _accounts_of(self, asker: HTTPConnection) -> list[_Account]:

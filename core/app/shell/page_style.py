@@ -5,12 +5,14 @@ from pathlib import Path
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from core.app.lesson.experiments import told_step
 from core.app.state import model_choice, reader
 from core.base import catalogue, deployment, prose
 from core.components.page import help_page
 from core.figures import style
 
 TRY_FOOT, CLASS_FOOT = 58, 84
+TWO_LINES = 180         # characters of a step that stand in two lines on a wall of 1280 pixels
 PRESENT_MARK, LOOK_MARK = "/* ==== present mode alone ==== */", "/* ==== read only alone ==== */"
 # The rules that every page shares, and those of single pages. A page has the others' too: what it leaves stands until
 # its own elements come.
@@ -49,5 +51,8 @@ def inject() -> DeltaGenerator:
 
 def _foot() -> int:
     """The height in pixels of the bar at the foot of the window: a step of a class, or of "Try this"."""
-    has_experiments = model_choice.page() != catalogue.MAP
-    return CLASS_FOOT if reader.class_step() else TRY_FOOT if reader.present() and has_experiments else 0
+    page = model_choice.page()
+    if not reader.present() or page == catalogue.MAP:
+        return 0
+    is_long = page in {entry.id for entry in catalogue.existing()} and len(told_step(page)) > TWO_LINES
+    return CLASS_FOOT if reader.class_step() or is_long else TRY_FOOT

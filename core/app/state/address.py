@@ -18,21 +18,56 @@ import streamlit as st
 
 from core.app.compute import cache
 from core.app.state import model_choice, notices, prompts
+from core.app.state.setting import Setting
 from core.app.streamlit import context
 from core.base import catalogue, deployment, devices, tables
 from core.base.markdown import escaped
 
 # for a prompt in a link, percent-encoded: servers and chat programs refuse longer addresses
 MAX_LINK_CHARACTERS = 6_000
-SELECTION = ("layer", "head", "position", "target", "seed", "xi")
-KEPT = ("prompt", "model", "device", "present", "class", "class_plan", "class_revealed", "ask", "look")
-SHARED = (*KEPT, *SELECTION)
 SHOWN = "shown"         # in a link: it opens on the picture, without the question before it
 # in the session: whether a question stands in place of the picture; the page whose question gives way to its picture
 COVERED, LOOKS = "picture_covered", "picture_looked_at"
 FOLLOWED = "idea_followed"      # in the session: lesson and element of the idea whose link was followed, and when
 # in the session: `settings`; the URL waits; the URL leads for the shared state, and for the settings of the page
 SAID, WAITS, LEADS, LEADS_PAGE = "settings_said", "url_waits", "url_leads", "url_leads_page"
+
+
+def whole_number(text: str) -> int | None:
+    """A whole number of 0 or more, clamped later to the run; None for any other text."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
+
+
+def below_one(text: str) -> float | None:
+    """A number in [0, 1); None for any other text."""
+    with contextlib.suppress(ValueError):
+        if 0 <= (xi := float(text)) < 1:
+            return xi
+    return None
+
+
+# what a reader can pick in all lessons, in the session as one dict; what is not picked is missing there, or None
+SELECTION = {**dict.fromkeys(("layer", "head", "position", "target", "seed"), Setting(0, reads=whole_number)),
+             "xi": Setting(0.0, reads=below_one)}
+
+
+SHARED = "shared_settings"      # of the session: `shared` as it was when the last run of the page began
+
+
+def shared() -> dict[str, Setting]:
+    """The settings that all lessons share, by their key in session and address."""
+    return {
+        "prompt": Setting(prompts.default_prompt(), reads=prompts.clean_prompt),
+        "model": Setting(cache.model_names()[0],
+                         reads=lambda name: name if model_choice.can_be_asked_for(name) else None),
+        "device": Setting(devices.preferred(), options=devices.available()),
+        "present": Setting(False),
+        "look": Setting(False),
+        "ask": Setting(deployment.current().ask_first),
+        "class": Setting(0, reads=whole_number),
+        "class_plan": Setting("", reads=str),
+        "class_revealed": Setting(0, reads=whole_number),
+    }
 
 
 def open_page() -> None:
@@ -138,21 +173,12 @@ def write_url() -> None:
 def shared_values(defaults: bool = False) -> dict[str, str]:
     """The shared state as URL values; values at their default are included only with `defaults`."""
     session = st.session_state
-    values = {"prompt": session["prompt"]} if defaults or session["prompt"] != prompts.default_prompt() else {}
+    settings = session.get(SHARED) or shared()
+    values = {key: written(value) for key, setting in settings.items()
+              if (value := session.get(key, setting.default)) != setting.default
+              or defaults and key in ("prompt", "model")}
     if not fits_in_link(values.get("prompt", "")):
         values.pop("prompt")
-    if defaults or session["model"] != cache.model_names()[0]:
-        values["model"] = session["model"]
-    if session["device"] != devices.preferred():
-        values["device"] = session["device"]
-    if session.get("present"):
-        values["present"] = "true"
-    if session.get("look"):
-        values["look"] = "true"
-    ask, usual = session.get("ask"), deployment.current().ask_first
-    if ask not in (None, usual):
-        values["ask"] = written(ask)
-    values |= {key: str(session[key]) for key in ("class", "class_plan", "class_revealed") if session.get(key)}
     return values | {key: str(value) for key, value in session.get("selection", {}).items() if value is not None}
 
 
@@ -163,8 +189,8 @@ def link(settings: dict | None = None, lesson: str | None = None, *, alone: bool
     Without `lesson` it is only the query ("?prompt=…"). alone: without the selection and the other settings of lessons.
     A prompt of more than MAX_LINK_CHARACTERS is left out.
     """
-    values = of_page() | shared_values(defaults=True)
-    values = {key: value for key, value in values.items() if key in KEPT or not alone}
+    values = ({} if alone else of_page()) | shared_values(defaults=True)
+    values = {key: value for key, value in values.items() if not alone or key not in SELECTION}
     values |= {key: written(value) for key, value in (settings or {}).items()}
     values = {key: value for key, value in values.items() if (settings or {}).get(key, value) is not None}
     if not fits_in_link(values.get("prompt", "")):
@@ -186,56 +212,26 @@ def read_url() -> None:
     """Read the shared state from the URL; values that it does not name stay as they are or, if the URL leads, return to
     their default.
     """
-    query, session = st.query_params, st.session_state
+    session = st.session_state
     if leads := session[LEADS]:
         session[LEADS_PAGE] = True
-    kept = {} if leads else session
-    # a prompt too long for an address stays: the reader would lose it
-    own = session if not fits_in_link(session.get("prompt", "")) else kept
-    session["prompt"] = (prompts.clean_prompt(query["prompt"]) if "prompt" in query
-                         else own.get("prompt", prompts.default_prompt()))
-    for key, allowed, default in (("model", model_choice.can_be_asked_for, cache.model_names()[0]),
-                                  ("device", devices.available().__contains__, devices.preferred())):
-        session[key] = kept.get(key, default)
-        if key in query:
-            if allowed(query[key]):
-                session[key] = query[key]
-            else:
-                notices.notice("notice_url", name=key, value=shortened(query[key]))
-    session["present"] = query.get("present", "").lower() in ("true", "1")
-    # the reader's lasting preference, not the state of a picture: it stays until an address says otherwise
-    session["ask"] = {"true": True, "1": True, "false": False, "0": False}.get(
-        query.get("ask", "").lower(), session.get("ask", deployment.current().ask_first))
-    session["look"] = query.get("look", "").lower() in ("true", "1")
-    for key in ("class", "class_revealed"):
-        session[key] = _whole_number(key, query.get(key)) or 0
-    session["class_plan"] = query.get("class_plan", "")
-    session["selection"] = {key: number for key in SELECTION if (number := selected(key, query.get(key))) is not None}
+    for key, setting in shared().items():
+        # a lasting preference, no state of a picture; a prompt too long for an address, which the reader would lose
+        stays = not leads or key == "ask" or key == "prompt" and not fits_in_link(session.get("prompt", ""))
+        value = taken(key, setting, st.query_params.get(key))
+        session[key] = (session.get(key, setting.default) if stays else setting.default) if value is None else value
+    session["selection"] = {key: value for key, setting in SELECTION.items()
+                            if (value := taken(key, setting, st.query_params.get(key))) is not None}
     # not before: the reader's next action may break this run off at any line, and the next run then reads the URL
     session[LEADS] = False
 
 
-def selected(key: str, text: str | None) -> int | float | None:
-    """A selection's value from an address: ξ in [0, 1), all others whole numbers; None if it is missing or, with a
-    notice, invalid.
-    """
-    if key != "xi" or text is None:
-        return _whole_number(key, text)
-    with contextlib.suppress(ValueError):
-        if 0 <= (xi := float(text)) < 1:
-            return xi
-    notices.notice("notice_url", name=key, value=shortened(text))
-    return None
-
-
-def _whole_number(key: str, text: str | None) -> int | None:
-    """A selection's value, clamped later to the run; None, with a notice, unless it is a whole number of at least 0."""
-    if text is None:
-        return None
-    if text.isascii() and text.isdigit() and len(text) < 10:
-        return int(text)
-    notices.notice("notice_url", name=key, value=shortened(text))
-    return None
+def taken(key: str, setting: Setting, said: object) -> int | float | str | bool | None:
+    """The value that `said` gives a shared setting; None if nothing is said or, with a notice, if that is invalid."""
+    value = None if said is None else setting.accept(said)
+    if value is None and said is not None:
+        notices.notice("notice_url", name=key, value=shortened(str(said)))
+    return value
 
 
 def shortened(value: str) -> str:

@@ -13,40 +13,8 @@ import streamlit as st
 
 from core.app.state import address, notices
 from core.app.state.fragments import redraw
+from core.app.state.setting import Setting
 from core.base import catalogue
-
-LONGEST = 4_000           # characters of a text; a longer one is cut
-LARGEST = 10 ** 9         # absolute value of a number without closer bounds
-
-
-@dataclass(frozen=True)
-class Setting:
-    """One setting: its default (which also gives its type), its bounds if it is a number (LARGEST if none is given),
-    its options if it is one of a few texts.
-    """
-
-    default: int | float | str | bool
-    low: float | None = None
-    high: float | None = None
-    options: tuple[str, ...] = ()
-
-    def accept(self, written: object) -> int | float | str | bool | None:
-        """The value as this setting's type, within its bounds; None if it is invalid."""
-        kind, text = type(self.default), str(written)[:LONGEST]
-        if kind is bool:
-            return {"true": True, "false": False}.get(text.lower())
-        try:
-            value = kind(float(text)) if kind in (int, float) else text
-        except (ValueError, OverflowError):
-            return None
-        if self.options and value not in self.options:
-            return None
-        if kind in (int, float):
-            if value != value:
-                return None
-            low, high = (-LARGEST if self.low is None else self.low), (LARGEST if self.high is None else self.high)
-            value = kind(min(max(value, low), high))
-        return value
 
 
 def view_setting(lesson: str) -> Setting:
@@ -69,23 +37,18 @@ def read(prefix: str, settings: Mapping[str, Setting]) -> dict:
     return values
 
 
-def of_lesson(lesson: str) -> dict:
-    """The present values, by key, of the settings of a lesson that this reader's pages have read, with defaults."""
-    return {key: st.session_state[key] for key in sorted(address.settings())
-            if key.startswith(f"{lesson}_") and key in st.session_state}
-
-
 def keep(prefix: str, settings: Mapping[str, Setting], values: Mapping) -> None:
     """Keep the values of these `settings` in the session and, unless they are the default, in the URL; there later, if
     it waits.
     """
-    _keep(address.settings(), prefix, settings, values)
+    accepted = {name: setting.accept(values.get(name, setting.default)) for name, setting in settings.items()}
+    _keep(address.settings(), prefix, settings, accepted)
 
 
 def _keep(said: dict, prefix: str, settings: Mapping[str, Setting], values: Mapping) -> None:
     wrong = False
     for name, setting in settings.items():
-        value = setting.accept(values.get(name, setting.default))
+        value = values[name]
         if value is None:
             continue
         key = f"{prefix}_{name}"

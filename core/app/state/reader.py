@@ -3,13 +3,15 @@
 The settings of a lesson are read and kept in lesson_settings.py; the state that all lessons share goes through this
 file. Both stand in the address, which address.py reads and writes.
 """
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import streamlit as st
 
 from core.app.compute import cache
 from core.app.state import address, model_choice, notices, prompts
-from core.app.state.address import KEPT, SELECTION, SHARED
+from core.app.state.address import SELECTION
+from core.app.state.setting import Setting
 from core.app.streamlit import context
 from core.base import catalogue, deployment, devices, prose, tables
 
@@ -55,20 +57,21 @@ def begin() -> None:
 
     Call before any widget, and `address.open_page` as soon as it is known which page is open.
     """
-    session = st.session_state
+    session, shared = st.session_state, address.shared()
+    session[address.SHARED] = shared
     session.pop(address.WAITS, None)
     notices.keep_new()
     if context.is_from_history():
         session.pop("asked_for", None)
         session[address.LEADS] = True
     # A run that was broken off before the prompt bar may have lost the prompt's widget with its text.
-    if session.setdefault(address.LEADS, True) or any(key not in session for key in KEPT):
+    if session.setdefault(address.LEADS, True) or any(key not in session for key in shared):
         address.read_url()
-    _take_over_all(session.get("asked_for", {}))
+    _take_over_all(session.get("asked_for", {}), shared)
     if not model_choice.can_be_asked_for(session["model"]):            # a reader's own model was dropped
         notices.notice("notice_url", name="model", value=address.shortened(session["model"]))
         session["model"] = cache.model_names()[0]
-    for key in KEPT:
+    for key in shared:
         session[key] = session[key]   # a widget's value survives a run in which it was not drawn
 
 
@@ -128,7 +131,7 @@ def open_lesson(lesson: str, settings: dict) -> None:
     """Go to a lesson, with `settings` as for `apply`. Not for callbacks, in which no page can be left."""
     session = st.session_state
     # all shared state is taken along: a prompt bar that is left while it is drawn loses the values of its fields
-    kept = {key: session[key] for key in KEPT} | session.get("selection", {})
+    kept = {key: session[key] for key in address.shared()} | session.get("selection", {})
     session["asked_for"] = kept | session.get("asked_for", {}) | settings
     # the query stays as it is: it says nothing of the new page, whose own run writes its own
     st.switch_page(catalogue.page_path(lesson), query_params=st.query_params.to_dict())
@@ -265,37 +268,34 @@ def _forget_xi() -> None:
     st.session_state["selection"] = st.session_state.get("selection", {}) | {"xi": None}
 
 
-def _take_over_all(asked: dict) -> None:
+def _take_over_all(asked: dict, shared: Mapping[str, Setting]) -> None:
     """Take over what was asked for in the last run.
 
     It is dropped once all of it has been taken over: a run that is broken off before that leaves it to the next.
     """
     try:
         for key in sorted(asked, key=("prompt", "model").__contains__, reverse=True):      # they forget an earlier ξ
-            _take_over(key, asked[key])
+            _take_over(key, asked[key], shared.get(key))
     except Exception:
         st.session_state.pop("asked_for", None)
         raise
     st.session_state.pop("asked_for", None)
 
 
-def _take_over(key: str, value) -> None:
+def _take_over(key: str, value: object, shared: Setting | None) -> None:
     session = st.session_state
     if key == "notice":
         notices.notice(value[0], **value[1])
-    elif key == "prompt":
-        if session["prompt"] != (prompt := prompts.clean_prompt(str(value))):
-            _forget_xi()
-        session["prompt"] = prompt
     elif key == tables.IDEA:
         address.follow_idea(value)
     elif key in SELECTION:
-        number = address.selected(key, value) if isinstance(value, str) else value      # a place has text values
-        session["selection"] = session.get("selection", {}) | {key: number}
-    elif key != "model" or model_choice.can_be_asked_for(value):
+        session["selection"] = session.get("selection", {}) | {key: address.taken(key, SELECTION[key], value)}
+    elif shared is None:
+        session[key], address.settings()[key] = value, address.written(value)
+    elif (value := shared.accept(value)) is not None:
+        if key == "prompt" and value != session["prompt"]:
+            _forget_xi()
         session[key] = value
-        if key not in SHARED:
-            address.settings()[key] = address.written(value)
 
 
 def _clamp(value: int, size: int) -> int:

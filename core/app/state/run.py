@@ -86,6 +86,15 @@ class Run:
         """The same model on another text, for a lesson that compares two."""
         return read(self.loaded, text)
 
+    def with_token(self, position: int, token_id: int) -> Run:
+        """The same prompt with another token at a position; `text` stays what the reader wrote. Raises ValueError for a
+        position or a token that is not there.
+        """
+        if not (0 <= position < len(self.token_ids) and 0 <= token_id < self.model.config.vocab_size):
+            raise ValueError("there is no such position or token")
+        ids = (*self.token_ids[:position], token_id, *self.token_ids[position + 1:])
+        return replace(self, token_ids=ids, tokens=self.tokenizer.all_visible(ids))
+
     @property
     def own_ids(self) -> tuple[int, ...]:
         """The tokens of the text itself, without the ones that begin and end all of the model's texts."""
@@ -107,7 +116,7 @@ class Run:
         """Whether the model's logits mean anything: an encoder may have come without a language head, or with another
         head (core.huggingface.task_heads).
         """
-        return self.model.config.output_head == "language"
+        return self.model.config.head.output_head == "language"
 
     @property
     def asked(self) -> int:

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 import streamlit as st
 
 from core.app.classroom.guesses import Options, Word
-from core.app.state import lesson_settings, reader
+from core.app.state import reader
 from core.base import catalogue
 from core.base.prose import unbroken
 from core.components.page.kept_text import kept_text
@@ -129,8 +129,8 @@ def checked(rows: Sequence[dict]) -> tuple[Step, ...]:
 
 def here(lesson: str, title: str, ask: str, look: str, options: str) -> Step:
     """The open view as a step; options: its answers, one a line."""
-    return Step(title, _USUAL_MINUTES, lesson, reader.settings_of(lesson) | lesson_settings.of_lesson(lesson), ask,
-                look, **_answers(options.splitlines(), ""))
+    return Step(title, _USUAL_MINUTES, lesson, reader.settings_of(lesson), ask, look,
+                **_answers(options.splitlines(), ""))
 
 
 def moved(steps: Sequence[Step], number: int, by: int) -> tuple[Step, ...]:

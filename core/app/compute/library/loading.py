@@ -298,7 +298,7 @@ def fills(model: Transformer, tokenizer: Tokenizer) -> bool:
     """Whether an encoder of the library can fill in a blank: it has a mask token and a language head
     (core.huggingface.task_heads).
     """
-    return tokenizer.mask_token is not None and model.config.output_head == "language"
+    return tokenizer.mask_token is not None and model.config.head.output_head == "language"
 
 
 def _guesses(model: Transformer, tokenizer: Tokenizer, ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

@@ -27,8 +27,8 @@ def said(*scripts: str) -> set[str]:
      | {"story_play", "guess_play", "heads_play"}),
     ({key.removeprefix("live_") for key in prose.load("app").labels if key.startswith("live_")},
      said("class_wall/wall.js", "class_wall/class_wall.js", "class_wall/beside.js", "class_wall/words.js",
-          "class_tally/tally.js", "class_desk/class_desk.js", "class_desk/dialog.js", "class_desk/join.js",
-          "class_desk/own.js", "class_desk/report.js", "class_desk/games.js")
+          "class_tally/tally.js", "class_desk/class_desk.js", "class_desk/desk.js", "class_desk/dialog.js",
+          "class_desk/join.js", "class_desk/own.js", "class_desk/report.js", "class_desk/games.js")
      | {"story_play", "guess_play", "heads_play", "tab_join", "tab_ask", "tab_after"}
      | {"follow_off", "follow_on", "follow_freeze"}
      | {"temperature", "top_k", "top_p"})], ids=["phone", "wall"])

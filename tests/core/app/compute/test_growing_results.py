@@ -201,7 +201,7 @@ class Counting(Reader):
 
 async def long_wait(url: str) -> tuple[Answer, list[tuple[int, bool]], bool]:
     async with Counting(url) as reader:
-        answer = await reader.open("limits", query_of(limits_view="meaning"))
+        answer = await reader.open("limits", query_of(limits_view="meaning", limits_n="80"))
         return answer, reader.came, reader.has_picture("limits_shares")
 
 

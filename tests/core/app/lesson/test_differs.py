@@ -12,7 +12,7 @@ PLAIN = {"vocab_size": 9, "d_model": 8, "n_layers": 2, "n_heads": 4, "n_context"
 
 
 def said(lesson: str, view: str, **settings) -> str:
-    return " ".join(differs.sentences(prose.load(lesson), view, ModelConfig(**PLAIN | settings), NumberedTokens(9)))
+    return " ".join(differs.sentences(prose.load(lesson), view, ModelConfig.of(**PLAIN | settings), NumberedTokens(9)))
 
 
 @pytest.mark.parametrize(("lesson", "view"), [("heads", "wall"), ("attention", "steps")])

@@ -20,6 +20,7 @@ from core.analysis import attribution
 from core.app.bar import prompt_bar
 from core.app.compute import cache, queue
 from core.app.compute.library import loading, names
+from core.app.lesson import experiments
 from core.app.parts import named_token
 from core.app.shell import shell
 from core.app.state import notices, prompts, run
@@ -162,7 +163,8 @@ def test_the_prompt_survives_an_empty_one():
 
 @pytest.mark.parametrize("key, value",
                          [("layer", "two"), ("head", "-1"), ("position", "1e9"), ("target", "٣"), ("layer", "9" * 400),
-                          ("model", "<script>alert(1)</script>"), ("device", "abacus"), ("layer", "")])
+                          ("model", "<script>alert(1)</script>"), ("device", "abacus"), ("layer", ""),
+                          ("present", "perhaps"), ("class", "-1")])
 def test_a_value_that_cannot_be_is_left_out_with_a_notice(key, value):
     at = framed(**{key: value})
     assert not at.exception and not at.error
@@ -171,7 +173,7 @@ def test_a_value_that_cannot_be_is_left_out_with_a_notice(key, value):
 
 
 @pytest.mark.parametrize("query", [{"layer": "999", "head": "999", "position": "999", "target": "99999999"},
-                                   {"demo_strength": "lots"}, {"demo_strength": "17"}, {"present": "perhaps"},
+                                   {"demo_strength": "lots"}, {"demo_strength": "17"},
                                    {"prompt": "x" * 100_000}])
 def test_a_value_out_of_range_is_clamped(query):
     at = framed(**query)
@@ -593,3 +595,10 @@ def place_of_the_prompt(**query: str) -> int:
 def test_present_mode_leaves_the_parts_of_the_page_in_their_places():
     """Else a fragment that still runs for the page before would draw the prompt a second time."""
     assert place_of_the_prompt() == place_of_the_prompt(present="true")
+
+
+def test_of_a_walk_the_menu_has_the_first_step_and_each_leads_to_the_next():
+    walk = [prose.Experiment(name, name, {}, "") for name in ("one_1", "one_2", "one_3", "alone", "two_1")]
+    assert [one.id for one in experiments.first_ones(walk)] == ["one_1", "alone", "two_1"]
+    assert [next_.id if (next_ := experiments.following(walk, one)) else None for one in walk] == [
+        "one_2", "one_3", None, None, None]

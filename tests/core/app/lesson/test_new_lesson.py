@@ -18,7 +18,7 @@ from tests.helpers.messages import given, unpacked
 FILES = {
     "views.toml": """order = 99
 section = "use"
-stages = ["sample"]
+stages = ["draw"]
 map = ["draw"]
 
 [core.sky]

@@ -84,7 +84,7 @@ def test_nothing_on_the_page_tells_the_answer_before_the_guess_and_after_it_all_
 def test_the_question_is_asked_once_and_looking_anyway_is_remembered():
     at = ask("training", "forcing")
     assert question(at)
-    at.session_state[prediction.MADE] = {"training/forcing": prediction.Made()}
+    at.session_state[prediction.MADE] = {"training/forcing": prediction.Reply()}
     at.run()
     assert fine(at) and modes(at) == {"switch"}
     assert any("perplexity" in m.value for m in at.markdown)

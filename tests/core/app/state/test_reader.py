@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from core.app.compute import cache
 from core.app.state import address, lesson_settings, model_choice, reader
-from core.app.state.lesson_settings import LARGEST, LONGEST, Setting
+from core.app.state.setting import LARGEST, LONGEST, Setting
 from core.base import catalogue, deployment, devices
 from core.components.sampling_panel.settings import PanelSettings
 from tests.helpers import hostile, random_pages

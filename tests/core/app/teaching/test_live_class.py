@@ -47,7 +47,7 @@ def test_every_question_can_be_asked_of_a_class_and_the_answer_is_the_readers(le
 
     guess = some_guess(wall["asked"])
     about = at.session_state["model"], at.session_state["prompt"] if reads_prompt(at, lesson, name) else ""
-    at.session_state[prediction.MADE] = {f"{lesson}/{name}": prediction.Made(about, guess, None, by=CLASS[0])}
+    at.session_state[prediction.MADE] = {f"{lesson}/{name}": prediction.Reply(about, guess, None, by=CLASS[0])}
     at.run()
     assert fine(at), [e.value for e in (*at.exception, *at.error)]
     shown, alone = given(at, "class_wall"), told(lesson, name, guess)
@@ -64,7 +64,7 @@ def opened_after(at):
     return at
 
 
-@pytest.mark.parametrize("alone", [None, prediction.Made()], ids=["never asked", "looked"])
+@pytest.mark.parametrize("alone", [None, prediction.Reply()], ids=["never asked", "looked"])
 def test_a_picture_that_stood_before_the_class_stays_until_its_question_is_asked(alone):
     at = open_at("training", ask="0" if alone is None else "1", training_view="forcing")
     if alone is not None:
@@ -94,7 +94,7 @@ def test_the_next_view_of_a_class_asks_first():
 def test_a_readers_own_guess_is_offered_anew_and_shows_no_answer_to_the_class():
     at = open_at("training", ask="1", training_view="forcing")
     about = at.session_state["model"], at.session_state["prompt"]
-    at.session_state[prediction.MADE] = {"training/forcing": prediction.Made(about, 3, None)}
+    at.session_state[prediction.MADE] = {"training/forcing": prediction.Reply(about, 3, None)}
     assert given(opened_after(at.run()), "class_wall")["mode"] == "offer"
 
 
@@ -126,7 +126,7 @@ def test_what_nobody_in_the_class_has_guessed_is_not_marked_and_a_class_takes_it
     at = opened("architectures", architectures_view="blank")
     about, state = (at.session_state["model"], ""), None
     for is_marked, n in ((True, 1), (False, 0)):
-        at.session_state[prediction.MADE] = {"architectures/blank": prediction.Made(
+        at.session_state[prediction.MADE] = {"architectures/blank": prediction.Reply(
             about, "zebra", None, state, by=CLASS[0], is_marked=is_marked)}
         at.run()
         told_ = given(at, "class_wall")
@@ -134,7 +134,7 @@ def test_what_nobody_in_the_class_has_guessed_is_not_marked_and_a_class_takes_it
     del at.session_state[live_class._OPEN]
     at.run()
     assert fine(at) and not {"class_wall", "prediction"} & drawn(at) - {"prediction"}
-    assert given(at, "prediction")["mode"] == "switch"
+    assert given(at, "prediction_switch")["mode"] == "switch"
 
 
 def drawn(at) -> set[str]:
@@ -142,14 +142,15 @@ def drawn(at) -> set[str]:
 
 
 def test_who_looks_on_has_the_picture_and_its_title_and_nothing_to_set():
-    around = {"navigation", "strip", "palette", "class_desk", "prediction", "next_view", "class_wall"}
+    around = {"navigation", "strip", "palette", "class_desk", "prediction", "prediction_switch", "next_view",
+              "class_wall"}
     at = open_at("training", training_view="forcing", look="true", ask="0")
     assert fine(at) and stands(at) and not drawn(at) & around and not at.text_area
     assert any(m.value == prose.load("training").label("view_forcing") for m in at.markdown)
     at = open_at("overview", look="true", ask="0")
     assert fine(at) and not drawn(at) & around
     assert at.query_params["look"] == "true" and drawn(at)
-    assert around - {"class_wall"} <= drawn(open_at("training", training_view="forcing", ask="0"))
+    assert around - {"class_wall", "prediction"} <= drawn(open_at("training", training_view="forcing", ask="0"))
 
 
 def stands(at) -> bool:

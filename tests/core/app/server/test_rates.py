@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from core.app.classroom import rates
-from core.app.classroom.rates import Line, Rate
+from core.app.server import rates
+from core.app.server.rates import Line, Rate
 from tests.helpers.coroutines import finished
 
 
