@@ -5,8 +5,8 @@ import { thinned } from "../../core/components/heads_wall/heads_map.js";
 import { logScale, multiples, niceStep, powers, wholeTicks } from "../../core/components/lib/axis.js";
 import { deepest } from "../../core/components/lib/canvas.js";
 import { rowOffsets } from "../../core/components/lib/pattern.js";
-import { topKValues } from "../../core/components/sampling_panel/controls.js";
 import { niceTop, rankScale } from "../../core/components/sampling_panel/figure.js";
+import { topKValues } from "../../core/components/sampling_panel/truncation.js";
 import { ends } from "../../pages/language_models/compress.js";
 
 test("rows of a pattern begin where the row before ends", () => {

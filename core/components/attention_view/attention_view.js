@@ -4,17 +4,28 @@ import { unpack } from "../lib/bytes.js";
 import { buildHand } from "../lib/hand.js";
 import { significant } from "../lib/numbers.js";
 import { rowOffsets, valueIn } from "../lib/pattern.js";
-import { fitHeight, keepFitted, mounted } from "../lib/view.js";
+import { fitHeight, keepFitted, mounted, View } from "../lib/view.js";
 import { LEAST_ROW, layOutLines } from "./lines.js";
 import { layOutMatrix, wireMatrix } from "./matrix.js";
 
 const SMALLEST = 15;        // px, of a token's name on a projector
 const BESIDE_FROM = 48;     // em, the least width of a picture with room for the lines beside the matrix
 
-class Head {
+/** @import { Hand } from "../lib/hand.js" */
+/** @typedef {{ n: number, heading: string, query: number | null, key: number | null,
+ *   first: Uint16Array, last: Uint16Array, values: Float32Array }} Answer  to a hand */
+/** @typedef {Answer & { tokens: string[], text: Record<string, string>, label: string, shows: "matrix" | "lines",
+ *   beside: boolean, signed: boolean, hand: Hand | null, guess: [number, number] | null, foot: number, theme: string,
+ *   height: number, most: number, type: number }} Message */
+/** @typedef {Record<"title" | "parts" | "matrix" | "cells" | "overlay" | "lines" | "threads" | "queries" | "keys"
+ *   | "spoken" | "tip", HTMLElement>} Parts */
+
+/** @extends {View<Message & Parts & { fresh: boolean, offset: Uint32Array, room: number, width: number }>} */
+class Head extends View {
   constructor(root) {
+    super(root);
     const part = (name) => root.querySelector(name);
-    Object.assign(this, { root, title: part(".title"), parts: part(".parts"), matrix: part(".matrix"),
+    Object.assign(this, { title: part(".title"), parts: part(".parts"), matrix: part(".matrix"),
       cells: part("canvas.cells"), overlay: part("canvas.overlay"), lines: part(".lines"),
       threads: part(".lines canvas"), queries: part(".queries"), keys: part(".keys"), spoken: part(".spoken"),
       tip: part(".tip") });
@@ -24,6 +35,7 @@ class Head {
     keepFitted(root, () => this.first && this.layOut());
   }
 
+  /** @param {Message} header */
   receive(header) {
     if (this.handle.receive(header.hand)) this.take(header);
   }

@@ -1,14 +1,10 @@
-// A class of phones, in the prompt bar: a button that opens it and then shows its code and the number of phones, with a
-// dialog that shows how to join as large as the screen. Code that only an open dialog needs is loaded with it.
-import { button, fill, make } from "../lib/dom.js";
-import { linkTo } from "../class_wall/link.js";
-import { isOwn } from "./own.js";
+// A class of phones, in the prompt bar: a button that opens it and then shows its code and the number of phones. What a
+// class needs is loaded with the first one.
+import { button } from "../lib/dom.js";
 
-const FOLLOWED_EVERY = 700;              // ms
-// settings in an address that only the teacher's page has
-const OWN = ["present", "class", "class_plan", "class_revealed", "ask", "look"];
 // in the storage of this tab: "CODE KEY"; and the same with the phones' way to follow the wall
-const KEPT = "transformer-class", FOLLOWED = "transformer-class-followed";
+const KEPT = "transformer-class";
+export const FOLLOWED = "transformer-class-followed";
 
 export function kept(name = KEPT) {
   try {
@@ -25,169 +21,30 @@ export function keep(text, name = KEPT) {
   } catch { /* a browser that keeps nothing: the class lasts as long as the page */ }
 }
 
-/** The path of the page in its form for phones. */
-export function placeOf({ pathname, search }) {
-  const query = new URLSearchParams(search);
-  for (const name of OWN) query.delete(name);
-  query.set("ask", "0");
-  return `${pathname}?${query}`;
+/** Say on the button that it opens a class.
+ * @param {HTMLElement} opener @param {import("./desk.js").Message} message */
+export function offer(opener, { text, present }) {
+  opener.replaceChildren(text.open);
+  opener.title = text.open_title;
+  opener.className = present ? "opener present" : "opener";
 }
 
-const STEP = ".st-key-class_question";
-/** Whether a question stands on the wall in place of its picture, which phones must not see before. */
-const isCovered = () => Boolean(document.querySelector(`.st-key-class_wall, ${STEP}`));
-
+/** @param {import("../lib/view.js").Given<import("./desk.js").Message>} component */
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".component");
-  root.desk ??= new Desk(root);
-  root.desk.tell = setTriggerValue;
-  root.desk.receive(data);
+  root.latest = { data, tell: setTriggerValue };
+  root.opener ??= button(root, "", "", async () => (root.desk ?? await deskOf(root))?.press(), "opener");
+  if (root.desk || data.code || kept()) deskOf(root);
+  else offer(root.opener, data);
   // the desk of a page that is left would also hear the second device's wishes
-  return () => { root.desk?.close(); root.desk = null; root.replaceChildren(); };
+  return () => { root.desk?.close(); root.desk = root.opener = null; root.replaceChildren(); };
 }
 
-export class Desk {
-  constructor(root) {
-    this.root = root;
-    this.opener = button(root, "", "", () => this.press(), "opener");
-  }
-
-  receive(data) {
-    const { code, key } = data;
-    Object.assign(this, { data, text: data.text });
-    const name = code ? `${code} ${key}` : "";
-    if (name) keep(name);
-    else if (kept() && !this.restored) {        // the page was reloaded
-      this.restored = true;
-      this.tell("opened", kept().split(" "));
-    }
-    if (name !== this.name) this.follow(name);
-    this.sayCount();
-    this.note();
-    this.dialog?.receive();
-  }
-
-  /** Listen to the class that is open now. */
-  follow(name) {
-    this.quiet?.();
-    clearInterval(this.following);
-    this.follows = "off";
-    this.name = name;
-    this.shown = null;
-    this.link = name ? linkTo(this.data.code, this.data.key, this.data.address) : null;
-    this.quiet = this.link?.listen((shown) => {
-      this.shown = shown;
-      if (shown?.phase === "over") { keep(""); this.tell("ended", true); }
-      this.heed(shown?.signal);
-      this.goOnFollowing(shown);
-      this.sayCount();
-      this.dialog?.hear(shown);
-      this.showOwn(shown);
-    });
-  }
-
-  close() {
-    this.quiet?.();
-    clearInterval(this.following);
-    this.dialog?.close();
-  }
-
-  /** After a reload, let phones follow as before. */
-  goOnFollowing(shown) {
-    const [code, key, follows] = kept(FOLLOWED).split(" ");
-    if (!shown || this.follows !== "off" || `${code} ${key}` !== this.name) return;
-    if (follows === "freeze") this.follows = follows;       // the phones still have that picture
-    else this.letFollow(follows);
-  }
-
-  /** Show the teacher's own question, which the second device may have asked, alone on the wall. */
-  showOwn(shown) {
-    if (shown?.phase === "open" && isOwn(shown.asked)) this.withDialog((dialog) => dialog.showOwn(shown.asked));
-  }
-
-  /** Do what the second device asks for: a game; or the next or previous step, as by a presenter's remote, which also
-      reveals the question of a step. */
-  heed([number, what, given] = [0, "", ""]) {
-    const isNew = this.heard !== undefined && number > this.heard, isStep = document.querySelector(STEP);
-    const key = { next: "PageDown", back: "PageUp", reveal: isStep ? "PageDown" : "" }[what];
-    this.heard = number;
-    if (!isNew || ["next", "reveal"].includes(what) && this.dialog?.goOn(what)) return;
-    if (["story", "guess", "heads"].includes(what)) this.play(what, given);
-    else if (what === "stop") this.dialog?.node.close();
-    else if (key) document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
-  }
-
-  /** Tell the second device the present step of the plan. */
-  note() {
-    const { notes } = this.data, written = JSON.stringify(notes);
-    if (!this.link || written === this.noted) return;
-    this.noted = written;
-    this.link.act("note", { notes });
-  }
-
-  /** Let phones show the picture on the wall as it changes ("on"), the picture of this moment ("freeze"), or none
-      ("off"). */
-  letFollow(how) {
-    clearInterval(this.following);
-    this.sent = undefined;
-    this.follows = how;
-    keep(how === "off" ? "" : `${this.name} ${how}`, FOLLOWED);
-    if (how === "off") { this.link?.act("follow", { link: "" }); return; }
-    const say = () => {
-      const link = isCovered() ? "" : placeOf(location);
-      if (link === this.sent) return;
-      this.sent = link;
-      this.link?.act("follow", { link });
-    };
-    say();
-    if (how === "on") this.following = setInterval(say, FOLLOWED_EVERY);
-  }
-
-  sayCount() {
-    const { code, addresses } = this.data, n = this.shown?.there ?? 0;
-    this.opener.replaceChildren(...code ? [] : [this.text.open]);
-    if (code) {
-      make("span", "at", this.opener, addresses[0].short);
-      make("span", "", this.opener, fill(this.text.opener, { code, n }));
-    }
-    this.opener.classList.toggle("present", Boolean(this.data.present));
-    this.opener.title = code ? this.text.opener_title : this.text.open_title;
-    this.opener.classList.toggle("on", Boolean(code));
-  }
-
-  /** Ask how probable the model finds these words after a text; `data.told` then has the answer. */
-  read(text, words) {
-    this.tell("read", [text, words]);
-  }
-
-  async press() {
-    await this.withDialog((dialog) => dialog.open());
-    if (!this.data.code) this.begin();
-  }
-
-  play(kind, given) {
-    return this.withDialog((dialog) => dialog.play(kind, given));
-  }
-
-  async withDialog(then) {
-    const { DeskDialog } = await import("./dialog.js");
-    then(this.dialog ??= new DeskDialog(this));
-  }
-
-  async begin() {
-    try {
-      const answer = await fetch(this.data.open, { method: "POST", body: "{}" });
-      if (!answer.ok) throw new Error(String(answer.status));
-      const { code, key } = await answer.json();
-      this.tell("opened", [code, key]);
-    } catch {
-      this.dialog.say(this.text.cannot_open);
-    }
-  }
-
-  async end() {
-    await this.link?.act("end");
-    keep("");
-    this.tell("ended", true);
-  }
+/** The desk with the latest data; null if the page was left meanwhile. */
+async function deskOf(root) {
+  const { opener } = root, { Desk } = await import("./desk.js");
+  if (root.opener !== opener) return null;
+  root.desk ??= new Desk(root);
+  root.desk.receive(root.latest);
+  return root.desk;
 }

@@ -11,7 +11,8 @@ const TABS = ["join", "ask", "after"];
 
 export class DeskDialog {
   constructor(desk) {
-    Object.assign(this, { desk, tab: "join" });
+    this.desk = desk;
+    this.tab = "join";
     this.node = make("dialog", "desk", desk.root);
     this.node.onclose = () => this.clear();
     this.node.onkeydown = (event) => event.stopPropagation();      // the page's own keys would take the letters

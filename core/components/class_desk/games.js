@@ -5,15 +5,14 @@ import { Wall } from "../class_wall/wall.js";
 import { WordList } from "../class_wall/words.js";
 import { button, fill, make, setText } from "../lib/dom.js";
 import { percent, readable } from "../lib/numbers.js";
-import { Truncation } from "../sampling_panel/truncation.js";
+import { NEUTRAL, Truncation } from "../sampling_panel/truncation.js";
 
 const SETTINGS = [["temperature", 0.1, 3, 0.1, 1], ["top_k", 1, 20, 1, 20], ["top_p", 0.05, 1, 0.05, 1]];
-const FREE = { temperature: 1, top_k: null, top_p: 1, min_p: 0, typical_p: 1 };
 
 /** The words of a class as a distribution, cut: [word, count, p after the cut], in falling order of the counts. */
 export function cutWords(words, settings) {
   if (!words.length) return { rows: [], draw: () => -1 };
-  const cut = new Truncation(Float64Array.from(words, ([, n]) => Math.log(n))).update({ ...FREE, ...settings });
+  const cut = new Truncation(Float64Array.from(words, ([, n]) => Math.log(n))).update({ ...NEUTRAL, ...settings });
   const rows = [...cut.tokenIds].map((id, place) => [...words[id], cut.renormalised[place]]);
   return { rows, draw: (xi) => cut.tokenIds[cut.draw(xi)] };
 }
@@ -37,7 +36,14 @@ export class Game {
   /** kind "story" or "guess"; desk: the Desk, whose read(text, words) asks the model; given: a text to guess, if the
       second device has sent one. */
   constructor(place, desk, kind, given = "") {
-    Object.assign(this, { place, desk, kind, text: desk.text, rounds: [], number: 0, settings: {}, takesReveal: true });
+    this.place = place;
+    this.desk = desk;
+    this.kind = kind;
+    this.text = desk.text;
+    this.rounds = [];
+    this.number = 0;
+    this.settings = {};
+    this.takesReveal = true;
     if (given) this.start(given);
     else if (kind === "story") this.begin();
     else this.offerShelf();
@@ -70,7 +76,8 @@ export class Game {
     const words = wordsOf(written.trim());
     if (!words.length) return;
     const shown = this.kind === "story" ? words.length : Math.max(1, Math.min(3, words.length - 1));
-    Object.assign(this, { done: words.slice(0, shown).join(""), hidden: words.slice(shown) });
+    this.done = words.slice(0, shown).join("");
+    this.hidden = words.slice(shown);
     this.ask();
   }
 
@@ -80,7 +87,9 @@ export class Game {
 
   ask() {
     this.number += 1;
-    Object.assign(this, { phase: "ask", tally: null, list: undefined });
+    this.phase = "ask";
+    this.tally = null;
+    this.list = undefined;
     this.asked = { ask: this.text.game_ask, prompt: this.done, guess: { kind: "word", chance: false },
       about: `game ${Date.now()} ${this.number}` };
     this.desk.link.act("ask", { asked: this.asked });
@@ -101,7 +110,8 @@ export class Game {
     if (this.phase === "ask" && this.count)
       setText(this.count, fill(this.text.count, { n: shown.answered, all: shown.there }));
     if (shown.phase !== "revealed" || JSON.stringify(shown.tally) === JSON.stringify(this.tally)) return;
-    Object.assign(this, { tally: shown.tally, phase: "shown" });
+    this.tally = shown.tally;
+    this.phase = "shown";
     this.desk.read(this.done, [...(this.truth ? [this.truth] : []), ...this.tally.words.map(([word]) => word)]);
     this.draw();
   }
@@ -170,7 +180,7 @@ export class Game {
       this.rounds.push([bits, told?.bits ?? null]);
       this.done += this.hidden.shift();
       if (this.hidden.length) this.ask();
-      else { Object.assign(this, { asked: null }); this.place.replaceChildren(); this.sum(); }
+      else { this.asked = null; this.place.replaceChildren(); this.sum(); }
     }, "commit");
     next.disabled = !told;
   }
@@ -191,7 +201,10 @@ export class Game {
 /** The game of heads: the class switches off one of five, to change the next token most; the model tries all heads. */
 export class HeadGame {
   constructor(place, desk) {
-    Object.assign(this, { place, desk, about: `heads ${Date.now()}` });
+    this.place = place;
+    this.desk = desk;
+    this.takesReveal = false;
+    this.about = `heads ${Date.now()}`;
     make("p", "said", place, desk.text.heads_wait);
     desk.tell("heads", [this.about, null]);
   }

@@ -76,7 +76,7 @@ function variables() {
   const style = getComputedStyle(document.documentElement), found = [];
   for (const sheet of document.styleSheets)
     for (const rule of sheet.cssRules ?? [])
-      if (rule.selectorText === ":root") found.push(...rule.style);
+      if (rule instanceof CSSStyleRule && rule.selectorText === ":root") found.push(...rule.style);
   return [...new Set(found)].filter((name) => name.startsWith("--tx-"))
     .map((name) => `${name}: ${style.getPropertyValue(name)};`).join(" ");
 }

@@ -2,14 +2,18 @@
 // stops.
 import { button, make, setText } from "../lib/dom.js";
 import { isShortcut, takesKeys } from "../lib/keys.js";
-import { mounted } from "../lib/view.js";
+import { mounted, View } from "../lib/view.js";
 import { inline } from "../prediction/inline.js";
 
 const SECONDS = 60, TICK = 250;       // TICK in ms
 
-class Question {
+/** @typedef {{ ask: string, options: string[], prompt: string, text: Record<string, string>, scale: number,
+ *   short: boolean }} Message */
+
+/** @extends {View} */
+class Question extends View {
   constructor(root) {
-    this.root = root;
+    super(root);
     this.ask = make("p", "ask", root);
     this.options = make("ol", "options", root);
     this.prompt = make("p", "prompt", root);
@@ -28,6 +32,7 @@ class Question {
     document.addEventListener("keydown", this.pressed);
   }
 
+  /** @param {Message} header */
   receive({ ask, options, prompt, text, short }) {
     this.text = text;
     this.options.hidden = !options.length;

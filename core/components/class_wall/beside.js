@@ -29,7 +29,11 @@ export class Beside {
   /** isBeside: whether it takes a column of the wall in present mode; else it stays above its picture.
       isFolded: whether it begins as a line. */
   constructor(strip, button, text, { isBeside, isFolded = false }) {
-    Object.assign(this, { strip, button, text, isBeside, isShown: false });
+    this.strip = strip;
+    this.button = button;
+    this.text = text;
+    this.isBeside = isBeside;
+    this.isShown = false;
     this.set(isFolded);
     if (!isBeside) return;
     strip.onpointerenter = strip.onfocusin = () => clearTimeout(this.folding);

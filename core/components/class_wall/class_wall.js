@@ -1,7 +1,7 @@
 // The question of a view or of a class's step, asked of phones: __init__.py describes the messages and events.
 import { button, fill, make, setText } from "../lib/dom.js";
 import { isShortcut, takesKeys } from "../lib/keys.js";
-import { keepFree, mounted } from "../lib/view.js";
+import { keepFree, mounted, View } from "../lib/view.js";
 import { inline } from "../prediction/inline.js";
 import { Beside, takeLine } from "./beside.js";
 import { linkTo } from "./link.js";
@@ -13,18 +13,27 @@ const DRAWN = [1500, 6000];                        // ms after which the picture
 const LEAST_HEIGHT = 260, MOST_HEIGHT = 720;      // pixels of the place that a picture will take
 const ONWARD = ["ArrowRight", "PageDown"];        // a presenter's keys to go on
 
-class ClassWall {
+/** @typedef {{ mode: "ask" | "told" | "step" | "offer", code: string, key: string,
+ *   address: { events: string, act: string }, asked: import("./wall.js").Asked, text: Record<string, string>,
+ *   scale: number, inline?: boolean, model?: { answer: any, said: string, bars: any[] } | null, statements?: string[],
+ *   seen?: number, reason?: string, lesson?: string, folded?: boolean }} Message */
+
+/** @extends {View<{ first: string }>} */
+class ClassWall extends View {
   constructor(root) {
-    this.root = root;
+    super(root);
     this.pressed = (event) => this.goOn(event);
     document.addEventListener("keydown", this.pressed, true);      // before a presenter's keys hear it
   }
 
+  /** @param {Message} header */
   receive(header) {
     const written = JSON.stringify(header);
     if (written === this.written) return;
     this.quieten();
-    Object.assign(this, { written, header, text: header.text });
+    this.written = written;
+    this.header = header;
+    this.text = header.text;
     this.root.replaceChildren();
     this.root.dataset.mode = header.mode;
     this.root.classList.toggle("inline", Boolean(header.inline));
@@ -93,7 +102,11 @@ class ClassWall {
     const strip = make("section", "strip", this.root), bar = make("div", "topline", strip);
     const panel = make("div", "panel", strip), summary = make("b", "summary", bar);
     const fold = button(bar, "", "", () => this.beside.fold(), "fold");
-    Object.assign(this, { strip, panel, summary, told: false, said: "" });
+    this.strip = strip;
+    this.panel = panel;
+    this.summary = summary;
+    this.told = false;
+    this.said = "";
     this.beside = new Beside(strip, fold, this.text, { isBeside: !this.header.inline, isFolded: this.header.folded });
     this.wall = new Wall(panel, { asked, link: this.link, text: this.text, model, inStrip: true });
     if (this.header.statements.length) this.offerSecond(panel);

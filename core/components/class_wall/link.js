@@ -13,7 +13,12 @@ export function linkTo(code, key, address) {
 class ClassLink {
   constructor(name, key, address) {
     // asked: the names of the questions that were asked since the page was loaded
-    Object.assign(this, { name, key, address, ears: new Set(), shown: null, asked: new Set() });
+    this.name = name;
+    this.key = key;
+    this.address = address;
+    this.ears = new Set();
+    this.shown = null;
+    this.asked = new Set();
   }
 
   /** Call hear(shown) now and at each change; return a function that ends it. shown: an event of the class, or null at

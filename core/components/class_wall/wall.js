@@ -6,6 +6,9 @@ import { readable } from "../lib/numbers.js";
 import { inline } from "../prediction/inline.js";
 import { square } from "../prediction/square.js";
 
+/** @import { Guess } from "../prediction/prediction.js"
+ * @typedef {{ ask: string, prompt: string, about: string, guess: Guess }} Asked  a question */
+
 /** The most frequent answer; null if there is none. tally: of options, places or cells, words or numbers. */
 export function majority(tally) {
   if (!tally?.n) return null;
@@ -49,7 +52,14 @@ export function summaryOf(shown, text) {
 export class Wall {
   constructor(parent, { asked, link, text, reveal = undefined, look = undefined, model = null, inStrip = false,
     isStep = false }) {
-    Object.assign(this, { asked, link, text, reveal, look, model, inStrip, isStep });
+    this.asked = asked;
+    this.link = link;
+    this.text = text;
+    this.reveal = reveal;
+    this.look = look;
+    this.model = model;
+    this.inStrip = inStrip;
+    this.isStep = isStep;
     this.node = make("section", "wall", parent);
     this.node.ariaLabel = asked.ask;
     this.end = link.listen((shown) => this.receive(shown));
@@ -150,7 +160,7 @@ export class Wall {
   }
 
   fail(status) {
-    this.failed ??= make("p", "failed");
+    if (!this.failed) this.failed = make("p", "failed");
     this.failed.role = "alert";
     setText(this.failed, status === 400 ? this.text.refused : this.text.no_server);
     this.node.append(this.failed);

@@ -7,7 +7,11 @@ export const masked = (word) => `${[...word][0]}${"•".repeat(Math.max(1, [...w
 export class WordList {
   /** text: labels; isSeen: others see the screen as well, so rude words are masked. */
   constructor(parent, link, text, isSeen) {
-    Object.assign(this, { link, text, isSeen, allowed: new Set(), words: [] });
+    this.link = link;
+    this.text = text;
+    this.isSeen = isSeen;
+    this.allowed = new Set();
+    this.words = [];
     this.box = make("details", "words", parent ?? undefined);
     make("summary", "", this.box, text.words);
     if (isSeen) make("p", "hint", this.box, text.words_seen);

@@ -12,6 +12,7 @@ import { bringIntoSight, GAP, labelHeight, measureOf, name, neighbour, place } f
 
 const MAP_LEFT = 22, MAP_TOP = 14, MAP_SHARE = 0.3, STACKED = 520;
 
+/** Give a wall its map. */
 export function buildMap(wall) {
   const part = (name) => wall.root.querySelector(name), [label, select] = part(".map label").children;
   const places = part(".places"), [canvas, window, here] = places.children, [ramp, range] = part(".ends").children;
@@ -32,6 +33,8 @@ export function buildMap(wall) {
   places.onkeydown = (event) => stepOnMap(wall, event);
   places.onblur = () => { wall.cursor = undefined; wall.forget(); };
   wall.scroll.onscroll = () => frameWindow(wall);
+  Object.assign(wall, { describeMap: () => describeMap(wall), layMap: () => layMap(wall),
+    markOnMap: () => markOnMap(wall), paintMap: () => { paintMap(wall); frameWindow(wall); } });
 }
 
 // At most `most` of 0 ... n − 1, evenly spaced, the first and the last among them.
@@ -47,7 +50,7 @@ const within = (low, value, high) => Math.max(low, Math.min(high, Math.floor(val
 const cornerOnMap = ({ cell: [w, h], heads }, head) =>
   [MAP_LEFT + (head % heads) * w, MAP_TOP + Math.floor(head / heads) * h];
 
-export function layMap(wall) {
+function layMap(wall) {
   const { root, frame, places } = wall.summary, { layers, heads } = wall;
   const wide = frame.clientWidth, stacked = Boolean(wall.map) && wide < STACKED;
   root.hidden = !wall.map;
@@ -65,7 +68,7 @@ export function layMap(wall) {
 
 const shownMeasure = (wall) => wall.measured.indexOf(wall.map.shown);
 
-export function describeMap(wall) {
+function describeMap(wall) {
   if (!wall.map) return;
   const { label, select, places } = wall.summary, { measured: names, map: { labels } } = wall;
   if (wall.chosen === wall.map.shown) wall.chosen = undefined;
@@ -77,7 +80,7 @@ export function describeMap(wall) {
   places.ariaLabel = wall.text.map;
 }
 
-export function paintMap(wall) {
+function paintMap(wall) {
   if (!wall.map) return;
   const { canvas, ramp, range } = wall.summary, { ink, table } = readTheme(), scale = table("seq");
   const { layers, heads, map, cell: [w, h] } = wall, measure = shownMeasure(wall), end = map.ends[measure];
@@ -107,7 +110,7 @@ function writeMapLabels(wall, context, ink) {
 }
 
 // Frame the part of the wall in sight on the map.
-export function frameWindow(wall) {
+function frameWindow(wall) {
   if (!wall.map || !wall.tile) return;
   const { scroll, heads, layers, cell: [w, h] } = wall, across = wall.tile + GAP;
   const down = wall.tile + labelHeight() + GAP;
@@ -118,7 +121,7 @@ export function frameWindow(wall) {
     (bottom - top) * h + 3);
 }
 
-export function markOnMap(wall) {
+function markOnMap(wall) {
   if (!wall.map) return;
   const [x, y] = cornerOnMap(wall, wall.pointer?.head ?? wall.cursor ?? wall.selected), [w, h] = wall.cell;
   place(wall.summary.here, x - 2, y - 2, w + 3, h + 3);

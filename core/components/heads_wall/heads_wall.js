@@ -7,8 +7,7 @@ import { buildHand } from "../lib/hand.js";
 import { exact } from "../lib/numbers.js";
 import { cellsOf, paintCells, reading, rowOffsets, showTip, valueIn } from "../lib/pattern.js";
 import { pageScale, readTheme } from "../lib/theme.js";
-import { fitHeight, keepFitted, mount } from "../lib/view.js";
-import { buildMap, describeMap, frameWindow, layMap, markOnMap, paintMap } from "./heads_map.js";
+import { fitHeight, keepFitted, mount, View } from "../lib/view.js";
 import {
   above, beside, bringIntoSight, corner, GAP, labelHeight, labelWidth, name, neighbour, noteOf, place,
 } from "./tiles.js";
@@ -18,10 +17,25 @@ const TYPE = 11, LEAST_TYPE = 9;        // px of a head's name, and the least px
 const MAPPED_TILE = 64;         // px, at most, of a tile on a wall with a map
 const MOST_PIXELS = 12e6;      // of a canvas; some browsers draw none that is larger
 
-class Wall {
+/** @import { Hand } from "../lib/hand.js" */
+/** @typedef {{ n: number, side: number, whole: boolean, digest: number, measured: string[], note: string,
+ *   roles: string[], badges: string[], crossed: number[], first: Uint16Array, last: Uint16Array,
+ *   values: Float32Array | Uint8Array, measures: Float32Array, exact_heads?: number[], exact_first?: Uint16Array,
+ *   exact_last?: Uint16Array, exact_values?: Float32Array }} Answer  to a hand; exact_…: single heads, if not whole */
+/** @typedef {{ labels: string[], ends: number[], rooted: boolean[], shown: string, picks: boolean }} HeadMap */
+/** @typedef {Answer & { layers: number, heads: number, selected: number, text: Record<string, string>,
+ *   heading: string, tokens: string[], query: number | null, hand: Hand | null, opens: boolean, map: HeadMap | null,
+ *   height: number, most: number, least: number, theme: string }} Message */
+/** @typedef {Record<"title" | "scale" | "scroll" | "stage" | "cells" | "rails" | "canvas" | "overlay" | "tip",
+ *   HTMLElement> & { buttons: HTMLButtonElement[], known: Map<number, Float32Array>, offset: Uint32Array,
+ *   fresh: boolean, summary?: object, pointer?: { head: number, query: number, key: number } }} Fields */
+
+/** @extends {View<Message & Fields>} */
+class Wall extends View {
   constructor(root) {
+    super(root);
     const part = (name) => root.querySelector(name);
-    Object.assign(this, { root, title: part(".title"), scale: part(".scale"), scroll: part(".scroll"),
+    Object.assign(this, { title: part(".title"), scale: part(".scale"), scroll: part(".scroll"),
       stage: part(".stage"), cells: part(".cells"), rails: part(".rail"), canvas: part("canvas.tiles"),
       overlay: part("canvas.overlay"), tip: part(".tip"), buttons: [], known: new Map() });
     this.handle = buildHand(part(".hand"), (bytes) => this.take(unpack(bytes)),
@@ -29,21 +43,32 @@ class Wall {
     this.stage.onpointermove = (event) => point(this, event);
     this.stage.onpointerleave = () => this.forget();
     this.cells.onkeydown = (event) => step(this, event);
-    buildMap(this);
     keepFitted(this.scroll, () => this.first && layOut(this));
   }
 
+  /** @param {Message} header */
   receive(header) {
-    if (this.handle.receive(header.hand)) this.take(header);
+    this.latest = header;
+    if (header.map && !this.summary) this.addMap();
+    else if (this.handle.receive(header.hand)) this.take(header);
   }
 
+  /** Draw once the map is there, which most walls need not load. */
+  async addMap() {
+    // without its map a wall is still worth seeing
+    const part = await import("./heads_map.js").catch(() => null);
+    if (part && !this.summary) part.buildMap(this);
+    this.receive(part ? this.latest : { ...this.latest, map: null });
+  }
+
+  /** @param {Answer} header */
   take(header) {
     if (this.digest !== header.digest) this.known.clear();
     const fresh = this.fresh || !alike(this, header, "hand");
     Object.assign(this, header, { fresh, offset: rowOffsets(header.first, header.last) });
     this.keepExact();
     describe(this);
-    describeMap(this);
+    this.describeMap();
     layOut(this);
     const { head, query, key } = this.pointer ?? {};
     // the new text may be shorter, the new model smaller
@@ -82,6 +107,12 @@ class Wall {
     this.tip.hidden = true;
     if (this.first) mark(this);
   }
+
+  // replaced by `buildMap`
+  describeMap() {}
+  layMap() {}
+  paintMap() {}
+  markOnMap() {}
 
   /** A head's name and the note about it, for the tip. */
   words(head, note) {
@@ -133,7 +164,7 @@ function tileSize(wall) {
 function layOut(wall) {
   if (!wall.scroll.clientWidth) return;
   wall.rail = wall.map ? RAIL : 0;
-  layMap(wall);
+  wall.layMap();
   const { aside } = wall, tile = tileSize(wall), width = wall.rail + wall.heads * (tile + beside(wall) + GAP) - GAP + 4;
   const height = wall.layers * (tile + above(wall) + GAP);
   wall.root.classList.toggle("aside", wall.aside);
@@ -151,8 +182,7 @@ function layOut(wall) {
     if (wall.map && wall.revealed !== wall.selected) bringIntoSight(wall, wall.selected, false);
     wall.revealed = wall.selected;
   }
-  paintMap(wall);
-  frameWindow(wall);
+  wall.paintMap();
 }
 
 // The numbers of the layers, which stay in sight while the wall scrolls sideways.
@@ -223,7 +253,7 @@ function mark(wall) {
     context.fillRect(x + centre(pointer.key) - 0.5, y, 1, tile);
     context.globalAlpha = 1;
   }
-  markOnMap(wall);
+  wall.markOnMap();
 }
 
 function crossOut(context, x, y, tile, ink) {

@@ -1,4 +1,4 @@
-// The messages that Python packs in bytes.py: a JSON header and named arrays.
+// The messages that Python packs in bytes.py: a JSON header and named arrays; and the same made in the browser.
 
 const KINDS = {
   uint8: Uint8Array, uint16: Uint16Array, int32: Int32Array, float32: Float32Array, float64: Float64Array,
@@ -22,6 +22,29 @@ export function unpack(bytes) {
   }
   return header;
 }
+
+/**
+ * A JSON header and named arrays of the kinds above as bytes for `unpack`, as `pack` of bytes.py writes them.
+ * @param {object} header @param {Record<string, Uint8Array | Uint16Array | Int32Array | Float32Array | Float64Array>}
+ *   arrays @returns {Uint8Array}
+ */
+export function pack(header, arrays = {}) {
+  const listed = Object.entries(arrays).map(([name, values]) => [name, kindOf(values), values.length]);
+  const text = new TextEncoder().encode(JSON.stringify({ ...header, arrays: listed }));
+  const flat = Object.values(arrays).map(({ buffer, byteOffset, byteLength }) =>
+    new Uint8Array(buffer, byteOffset, byteLength));
+  const packed = new Uint8Array(flat.reduce((sum, part) => sum + padded(part.length), padded(4 + text.length)));
+  new DataView(packed.buffer).setUint32(0, text.length, true);
+  packed.set(text, 4);
+  let offset = padded(4 + text.length);
+  for (const part of flat) {
+    packed.set(part, offset);
+    offset += padded(part.length);
+  }
+  return packed;
+}
+
+const kindOf = (values) => Object.keys(KINDS).find((kind) => values instanceof KINDS[kind]);
 
 /** The number after a message to a picture whose settings Python keeps: that of the last word that Python had heard. */
 export const heardIn = (bytes) =>

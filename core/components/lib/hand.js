@@ -2,6 +2,10 @@ import { setRange } from "./dom.js";
 import { liveAsker } from "./live.js";
 import { decimals } from "./numbers.js";
 
+/** What Python says of the slider.
+ * @typedef {{ path: string, name: string, label: string, low: number, high: number, step: number, digits: number,
+ *   value: number, question: object }} Hand */
+
 // A slider over a picture that follows the moving hand: it asks Python over HTTP, and reports its value when the hand
 // has let go and the picture is drawn.
 // node: .hand of hand.css, a label with a span, a range and an output. answered(bytes) gets each answer, moved(value)

@@ -1,9 +1,11 @@
 // Instruments on sharp canvases: ranges and panels, drawn at most once a frame while the hand moves.
-import { Surface } from "./canvas.js";
 import { make, marked, setRange, unmarked } from "./dom.js";
 import { Echoes } from "./echo.js";
+import { Surface } from "./surface.js";
 import { readTheme, whenStyled } from "./theme.js";
-import { onRoom } from "./view.js";
+import { onRoom, View } from "./view.js";
+
+/** @import { BaseOf } from "./view.js" */
 
 const REST = 120;      // ms from the hand's last move until the settings are sent to Python
 
@@ -35,10 +37,13 @@ export class Range {
   }
 }
 
-/** Gather the changes of one frame, draw once; `close()` stops it. */
-export class Instrument {
+/** @typedef {{ labels: Record<string, string>, settings?: object, present?: boolean }} Header */
+
+/** @extends {View<{ draw(): void, settings: object }>} */
+class InstrumentBase extends View {
   constructor(root) {
-    this.root = root;
+    super(root);
+    this.settings = {};
     this.frames = 0;
     this.pending = 0;
     this.echoes = new Echoes();
@@ -59,7 +64,8 @@ export class Instrument {
     });
   }
 
-  /** Take over Python's header, except settings that only echo the hand's own. */
+  /** Take over Python's header, except settings that only echo the hand's own.
+   * @param {Header} header */
   receive(header) {
     this.labels = header.labels;
     this.root.classList.toggle("present", Boolean(header.present));
@@ -86,6 +92,9 @@ export class Instrument {
     this.room.disconnect();
   }
 }
+
+/** Gather the changes of one frame, draw once; `close()` stops it. */
+export const Instrument = /** @type {BaseOf<InstrumentBase>} */ (InstrumentBase);
 
 /** The plain shape of a picture: a canvas with its caption above, in a grid cell. */
 export function panelIn(parent, name) {

@@ -16,5 +16,5 @@ export function followed(link, go) {
     focus, so that the page has the keys again. */
 export function toTop(node) {
   for (const content of contentsAround(node)) content.parentElement.scrollTo(0, 0);
-  document.activeElement?.blur();
+  /** @type {HTMLElement} */ (document.activeElement)?.blur();
 }

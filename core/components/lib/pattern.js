@@ -9,7 +9,8 @@ export function rowOffsets(first, last) {
   return offset;
 }
 
-/** The value of a cell among packed `values`, NaN if it is masked. @param {object} rows {first, last, offset} */
+/** The value of a cell among packed `values`, NaN if it is masked.
+    @param {Record<"first" | "last" | "offset", ArrayLike<number>>} rows */
 export function valueIn({ first, last, offset }, values, query, key) {
   return key < first[query] || key > last[query] ? NaN : values[offset[query] + key - first[query]];
 }

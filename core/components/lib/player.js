@@ -6,7 +6,12 @@ import { button, labelled, make, setRange } from "./dom.js";
  * a node that is read out when it changes, but not while the bar plays. */
 export class Player {
   constructor(parent, live, { show, rest, turn = () => {} }) {
-    Object.assign(this, { live, show, rest, turn, last: 0, timer: null });
+    this.live = live;
+    this.show = show;
+    this.rest = rest;
+    this.turn = turn;
+    this.last = 0;
+    this.timer = null;
     this.bar = make("div", "bar", parent);
     this.buttons = make("div", "buttons", this.bar);
     const step = (sign, by) => button(this.buttons, sign, "", () => {
@@ -26,7 +31,9 @@ export class Player {
 
   /** Set the labels, the last state, and the milliseconds for each state while it plays. */
   receive(text, last, pause) {
-    Object.assign(this, { text, last, pause });
+    this.text = text;
+    this.last = last;
+    this.pause = pause;
     this.slider.max = last;
     this.slider.ariaLabel = text.slider;
     for (const [name, node] of Object.entries(this.steps)) labelled(node, text[name]);

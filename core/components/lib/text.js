@@ -32,6 +32,9 @@ export function monoFont(size) {
   return `${size}px ${readTheme().ink("mono")}`;
 }
 
+/** A token in Unicode isolates, so that right-to-left letters do not turn the sentence around. */
+export const isolated = (token) => `\u2068${token}\u2069`;
+
 /** A text, cut until fits(text) is true; at least one character and … stay. */
 export function cut(text, fits) {
   if (fits(text)) return text;

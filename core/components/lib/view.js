@@ -11,19 +11,19 @@ const LEAST_SCALE = 1.1, FULL_AT_1 = 800;       // px: on a wall this wide scale
 const SETTLED = [400, 1500];      // ms after which the layout around has settled, even on a first visit
 
 /**
- * The body of a component's default export: one View on its root, built once and fed again at every run.
+ * The body of a component's default export: one Picture on its root, built once and fed again at every run.
  * view.send(settings) sends Python the reader's settings, view.trigger(name, value) the reader's actions. A view with
  * `echoes` numbers its settings as words, and Python's messages name the last word that Python has heard.
  * view.close(), if there is one, ends it.
  */
-export function mount({ parentElement, data, setStateValue, setTriggerValue }, View) {
+export function mount({ parentElement, data, setStateValue, setTriggerValue }, Picture) {
   const root = parentElement.querySelector(".component");
   root.latest = data;
   whenStyled(root, () => {
     if (root.latest !== data) return;       // drawn again when the fonts came, after a later message
     const isNew = !root.view;
     if (isNew) {
-      root.view = new View(root);
+      root.view = new Picture(root);
       followFocus(root);
       marksByKeys(root);
       // when a picture is rebuilt, the node in the same place gets the focus
@@ -54,16 +54,37 @@ export function mount({ parentElement, data, setStateValue, setTriggerValue }, V
 export const scaleOf = (scale) => (scale > 1 ? Math.max(LEAST_SCALE, Math.min(scale, window.innerWidth / FULL_AT_1))
   : scale);
 
-/** The default export of a picture that is one View. */
-export const mounted = (View) => (component) => mount(component, View);
+/** The default export of a picture that is one class. */
+export const mounted = (Picture) => (component) => mount(component, Picture);
 
-/** The base of most pictures of tokens: a title that is read out, and the echoes of the hand's settings. */
-export class TitledView {
+/** A base of pictures as a type, for `@extends {View<Message>}` above a picture: its class has the base's members, what
+ * mount() gives it, and the fields that receive() takes over from a message.
+ * @template Base @typedef {new <Fields = object>(root: any) => Base & Sending & Fields} BaseOf */
+/** @typedef {{ send(settings: object): void, trigger(name: string, value: any): void }} Sending */
+/** What Streamlit calls the default export of a component with.
+ * @template Message
+ * @typedef {{ data: Message, parentElement: any, setTriggerValue(name: string, value: any): void }} Given */
+
+class ViewBase {
   constructor(root) {
-    Object.assign(this, { root, echoes: new Echoes(), title: spokenLine(root, "title") });
+    this.root = root;
+  }
+}
+
+/** The base of a picture. */
+export const View = /** @type {BaseOf<ViewBase>} */ (ViewBase);
+
+class TitledBase extends View {
+  constructor(root) {
+    super(root);
+    this.echoes = new Echoes();
+    this.title = spokenLine(root, "title");
     root.classList.add("titled");
   }
 }
+
+/** The base of most pictures of tokens: a title that is read out, and the echoes of the hand's settings. */
+export const TitledView = /** @type {BaseOf<TitledBase>} */ (TitledBase);
 
 let focused = null;         // the root of the picture that has the focus, or had it when the picture left the page
 

@@ -5,6 +5,11 @@ import { followed, toTop } from "../lib/links.js";
 
 const STEPS = { ArrowDown: 1, ArrowUp: -1 };
 
+/** @typedef {{ id: string, name: string, href: string, here: boolean }} Link */
+/** @typedef {{ name: string, here: boolean, groups: { name: string, links: Link[] }[] }} Menu */
+/** @typedef {{ name: string, links: (Link | Menu)[] }} Message */
+
+/** @param {import("../lib/view.js").Given<Message>} component */
 export default function ({ data, parentElement, setTriggerValue }) {
   const written = JSON.stringify(data), row = parentElement.querySelector("nav") ?? make("nav", "", parentElement);
   if (row.dataset.written === written) return;
@@ -15,7 +20,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     toTop(row);
     setTriggerValue("go", page);
   };
-  for (const each of data.links) each.groups ? addMenu(row, each, go) : addLink(row, each, go);
+  for (const each of data.links) "groups" in each ? addMenu(row, each, go) : addLink(row, each, go);
 }
 
 function addLink(parent, { id, name, href, here }, go) {

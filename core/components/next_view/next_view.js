@@ -3,6 +3,7 @@ import { make } from "../lib/dom.js";
 import { followed, toTop } from "../lib/links.js";
 import { pageScale } from "../lib/theme.js";
 
+/** @param {import("../lib/view.js").Given<{ label: string, href: string }[]>} component */
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".component"), written = JSON.stringify(data);
   root.classList.toggle("present", pageScale() > 1);

@@ -2,8 +2,7 @@
 // only this file reads their private data: Vega's marks as data of its elements, Plotly's points as `_fullData`, its
 // axes and camera as `_fullLayout`. tests/browser/test_embeddings_page.py walks both kinds by keys and fails if a
 // version keeps them elsewhere.
-const VEGA = ".vega-embed";
-export const CHARTS = `${VEGA}, .js-plotly-plot`;
+import { VEGA } from "./chart_keys.js";
 
 // The marks in sight that have a hover text: {x, y, text, press}, the middle in pixels of the window. If several layers
 // have the same text, the first one counts.

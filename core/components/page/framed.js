@@ -9,7 +9,8 @@ const MARGIN = 10;                      // px between an element that is scrolle
 const DEEDS = ["pointerdown", "keydown", "wheel"];
 let told = "", stop = () => {};
 
-// data: the element's selector, and `at`, a new text for each time that it must be shown.
+/** The element's selector, and a new text for each time that it must be shown.
+ * @param {Pick<import("../lib/view.js").Given<{ element: string, at: string }>, "data" | "parentElement">} component */
 export default function ({ data, parentElement }) {
   if (data.at === told) return;
   told = data.at;

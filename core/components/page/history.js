@@ -10,7 +10,9 @@ export default function () {
   if (installed) return;
   installed = true;
   let deed = false;      // the reader has done something since the last entry
-  for (const kind of DEEDS) addEventListener(kind, (event) => { deed ||= !event.repeat; }, true);
+  /** @type {(event: any) => void} */
+  const done = ({ repeat }) => { deed ||= !repeat; };
+  for (const kind of DEEDS) addEventListener(kind, done, true);
   // An address that the script writes after the reader has gone to an entry belongs to that entry; a new one would cut
   // off the way forward.
   addEventListener("popstate", () => { deed = false; }, true);

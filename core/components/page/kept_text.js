@@ -1,4 +1,5 @@
 // Keep a text in the browser's own store, or report the text that is there.
+/** @param {import("../lib/view.js").Given<{ name: string, text: string | null }>} component */
 export default function ({ data: { name, text }, setTriggerValue }) {
   try {
     if (text === null) {

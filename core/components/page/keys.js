@@ -10,9 +10,12 @@ const ZOOMED = "tx-picture-alone";        // the class of the document that show
 const DEEDS = { b: "blank", ".": "blank", p: "write", l: "pointer", z: "zoom", f: "full", "?": "list",
   Escape: "leave" };
 
+/** titles: of the steps, `number` of which stands; keys: the rows of the list.
+ * @typedef {{ name: string, titles: string[], number: number, keys: [string, string][] }} Message */
+
 class Keys {
-  constructor(parent, trigger) {
-    Object.assign(this, { trigger, root: parent.querySelector(".component") });
+  constructor(parent) {
+    this.root = parent.querySelector(".component");
     this.dark = make("div", "dark", this.root);
     this.dot = make("div", "dot", this.root);
     this.sheet = make("div", "sheet", this.root);
@@ -21,6 +24,12 @@ class Keys {
     this.dark.onclick = () => this.blank();
     this.listeners = { keydown: (event) => this.pressed(event), pointermove: (event) => this.point(event) };
     for (const [name, listener] of Object.entries(this.listeners)) document.addEventListener(name, listener);
+  }
+
+  /** @param {Message} data */
+  receive(data, trigger) {
+    this.data = data;
+    this.trigger = trigger;
   }
 
   /** Hear a key; after a press on a button or a link the arrows are still the presenter's. */
@@ -91,9 +100,10 @@ class Keys {
   }
 }
 
+/** @param {import("../lib/view.js").Given<Message>} component */
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".component");
-  root.presenter ??= new Keys(parentElement, setTriggerValue);
-  Object.assign(root.presenter, { data, trigger: setTriggerValue });
+  root.presenter ??= new Keys(parentElement);
+  root.presenter.receive(data, setTriggerValue);
   return () => { root.presenter?.end(); root.presenter = null; root.replaceChildren(); };
 }

@@ -7,7 +7,10 @@ import cutWhatIsPasted from "./pasted.js";
 import runAfterReconnection from "./reconnect.js";
 import showTheEnd from "./text_end.js";
 
-// data: hint (on the keys of charts); field and most (the selector and the most characters of a field for pasting).
+/** hint: on the keys of charts; field and most: the selector and the most characters of a field for pasting.
+ * @typedef {{ hint: string, field: string, most: number }} Message */
+
+/** @param {import("../lib/view.js").Given<Message>} component */
 export default function ({ data, parentElement, setTriggerValue }) {
   parentElement.end?.();          // Streamlit calls this again when the theme changes, but ends only the last call
   copyOverHttp();

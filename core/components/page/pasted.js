@@ -1,6 +1,7 @@
 const WHOLE = ["insertFromPaste", "insertFromDrop", "insertReplacementText"];
 const LOW = /[\uDC00-\uDFFF]/g;       // the second half of a character that JavaScript counts as two
 
+/** @param {Pick<import("../lib/view.js").Given<import("./page.js").Message>, "data" | "setTriggerValue">} component */
 export default function ({ data, setTriggerValue }) {
   const before = (event) => {
     const field = event.target;

@@ -8,7 +8,10 @@ export const strength = (age) => Math.max(0, Math.min(1, (STAYS + FADES - age) /
 
 export class Pen {
   constructor(canvas) {
-    Object.assign(this, { canvas, isOn: false, strokes: [], drawing: null });
+    this.canvas = canvas;
+    this.isOn = false;
+    this.strokes = [];
+    this.drawing = null;
     canvas.hidden = true;
     canvas.onpointerdown = (event) => {
       this.drawing = { points: [], at: performance.now() };

@@ -3,6 +3,7 @@ import { whenStyled } from "../lib/theme.js";
 
 const CUT = "data-cut";             // attribute of a field whose beginning is out of sight
 
+/** @param {{ data: import("./page.js").Message }} component */
 export default function ({ data }) {
   let field = null, value = null, frame = 0;
   const toEnd = () => {
@@ -15,6 +16,7 @@ export default function ({ data }) {
   const room = new ResizeObserver(toEnd);
   const look = () => {
     frame = 0;
+    /** @type {HTMLTextAreaElement} */
     const now = document.querySelector(data.field);
     if (now === field && now?.value === value) return;
     if (now !== field) {

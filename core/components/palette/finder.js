@@ -25,9 +25,11 @@ export class Finder {
     this.dialog.onclick = (event) => { if (event.target === this.dialog) this.dialog.close(); };     // beside it
   }
 
+  /** @param {{ data: import("./palette.js").Message, go(id: string): void }} told */
   open({ data, go }) {
     if (this.dialog.open) { this.field.select(); return; }
-    Object.assign(this, { text: data.text, go });
+    this.text = data.text;
+    this.go = go;
     const { text } = data;
     this.dialog.ariaLabel = this.list.ariaLabel = this.field.ariaLabel = text.find_title;
     this.field.placeholder = text.find_field;

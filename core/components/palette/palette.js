@@ -16,6 +16,9 @@ function opens(event) {
   return held ? event.key.toLowerCase() === "k" && !event.shiftKey : event.key === "/" && !isTyped(event);
 }
 
+/** path: the address that has all places. @typedef {{ text: Record<string, string>, path: string }} Message */
+
+/** @param {import("../lib/view.js").Given<Message>} component */
 export default function ({ data, parentElement, setTriggerValue }) {
   parentElement.end?.();          // Streamlit calls this again when the theme changes, but ends only the last call
   const root = parentElement.querySelector(".component");

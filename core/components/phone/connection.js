@@ -46,7 +46,14 @@ export function phoneOf(storage, random = crypto) {
 export class Outbox {
   constructor({ code, phone, address, storage, send = fetch.bind(globalThis),
     later = (go, ms) => setTimeout(go, ms), told }) {
-    Object.assign(this, { phone, address, storage, send, later, told, name: WAITS + code, tries: 0 });
+    this.phone = phone;
+    this.address = address;
+    this.storage = storage;
+    this.send = send;
+    this.later = later;
+    this.told = told;
+    this.name = WAITS + code;
+    this.tries = 0;
     this.waiting = stored(storage, this.name);
     if (this.waiting) this.try();
   }

@@ -13,7 +13,8 @@ export function lead(root, code, base, text) {
 
 class Lead {
   constructor(root, code, link, text) {
-    Object.assign(this, { link, text });
+    this.link = link;
+    this.text = text;
     const line = make("header", "line", root);
     make("b", "code", line, code).translate = false;
     this.net = make("span", "net", line, text.joining);

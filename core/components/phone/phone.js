@@ -151,7 +151,7 @@ class Phone {
     const { follow: link } = this.shown;
     if (link === this.followed) return;
     this.followed = link;
-    this.place ??= make("section", "follow", root);
+    if (!this.place) this.place = make("section", "follow", root);
     if (!link) { this.place.replaceChildren(); this.frame = undefined; clearInterval(this.fitting); return; }
     if (this.frame) { this.frame.style.width = ""; this.frame.src = looking(link); }
     else {

@@ -11,8 +11,9 @@ from core.components import declare
 from core.components.lib.bytes import pack
 
 _HERE = Path(__file__).parent
-_component = declare("prediction", _HERE / "prediction.js", html='<div class="component prediction"></div>',
-                     styles=[_HERE / "prediction.css"])
+_question, _switch = (declare(name, _HERE / script, html='<div class="component prediction"></div>',
+                             styles=[_HERE / "prediction.css"])
+                     for name, script in (("prediction", "prediction.js"), ("prediction_switch", "switch.js")))
 
 
 def prediction_picture(header: dict, *, key: str, events: Mapping[str, Callable[[Any], None]]) -> None:
@@ -24,4 +25,5 @@ def prediction_picture(header: dict, *, key: str, events: Mapping[str, Callable[
     the reader has said so just now; in "switch" and "declined" `switch` with whether the reader wants to be asked, and,
     if the header's again is true, `again`.
     """
-    _component(key=key, data=pack(header, {}), events=events)
+    component = _switch if header["mode"] == "switch" else _question
+    component(key=key, data=pack(header, {}), events=events)

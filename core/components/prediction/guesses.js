@@ -11,6 +11,7 @@ const SURE = 50;            // percent: the first value of the slider "how sure"
 /**
  * The controls for one guess: {node, told()}. ready(is) is called with whether there is a guess; `asked` is the node of
  * the question, which names the controls.
+ * @param {import("./prediction.js").Guess} guess
  */
 export function guessOf(guess, labels, ready, asked) {
   const make_ = { options: radios, place: radios, cell: grid, number: slider, word: field }[guess.kind];

@@ -1,7 +1,7 @@
 // A question before its picture, or the guess beside the truth: __init__.py describes the messages and events.
 import { button, make } from "../lib/dom.js";
 import { toTop } from "../lib/links.js";
-import { keepFree, mounted } from "../lib/view.js";
+import { keepFree, mounted, View } from "../lib/view.js";
 import { guessOf } from "./guesses.js";
 import { inline } from "./inline.js";
 import { answeredBefore, asks, remember, setAsks } from "./memory.js";
@@ -9,20 +9,28 @@ import { shownGuess } from "./told.js";
 
 const LEAST_HEIGHT = 260, MOST_HEIGHT = 720;      // pixels of the place that a picture will take
 
-class PredictionView {
-  constructor(root) {
-    this.root = root;
-  }
+/** @typedef {{ kind: "options" | "place" | "cell" | "number" | "word", texts?: string[], offered?: number[],
+ *   pictures?: string[], rows?: string[], columns?: string[], low?: number, high?: number, step?: number,
+ *   log?: boolean, unit?: string, most?: number, chance?: boolean }} Guess  with the fields of its kind */
+/** @typedef {{ mode: "ask" | "told" | "switch" | "declined", text: Record<string, string>, scale?: number,
+ *   id?: string, again?: boolean,
+ *   question?: string, guess?: Guess, mine?: any, sure?: number | null, answer?: any, said?: string,
+ *   own?: string, bars?: [string, number, boolean][], right?: boolean, statements?: string[], seen?: number,
+ *   reason?: string, on?: boolean }} Message */
 
+/** @extends {View} */
+class PredictionView extends View {
+  /** @param {Message} header */
   receive(header) {
     const written = JSON.stringify(header);
     if (written === this.written) return;
-    Object.assign(this, { written, header, labels: header.text });
+    this.written = written;
+    this.header = header;
+    this.labels = header.text;
     this.root.dataset.mode = header.mode;
     this.root.onkeydown = null;
     this.root.replaceChildren();
-    ({ ask: () => this.ask(), told: () => this.tell(), switch: () => this.offerSwitch(),
-      declined: () => this.offerReturn() })[header.mode]();
+    ({ ask: () => this.ask(), told: () => this.tell(), declined: () => this.offerReturn() })[header.mode]();
   }
 
   ask() {
@@ -111,19 +119,9 @@ class PredictionView {
     button(strip, this.labels.undecline, "", () => { setAsks(true); this.once("switch", true); }, "quiet");
     button(strip, "×", this.labels.close, () => strip.remove(), "close").ariaLabel = this.labels.close;
   }
-
-  offerSwitch() {
-    const label = make("label", "switch", this.root), box = make("input", "", label);
-    box.type = "checkbox";
-    box.role = "switch";
-    box.checked = this.header.on;
-    label.append(this.labels.switch);
-    box.onchange = () => { setAsks(box.checked); this.trigger("switch", box.checked); };
-    if (this.header.again) button(this.root, this.labels.again, "", () => this.trigger("again", true), "quiet");
-  }
 }
 
-/** A guess or an answer as a text. */
+/** A guess or an answer as a text. @param {Guess} guess */
 function nameOf({ kind, texts, rows, columns, unit }, value) {
   if (kind === "options" || kind === "place") return texts[value];
   if (kind === "cell") return `${columns[value % columns.length]}, ${rows[Math.floor(value / columns.length)]}`;

@@ -5,6 +5,7 @@ import { inline } from "./inline.js";
 
 const NEIGHBOURS = 2;       // tokens shown on each side of the guess and of the answer
 
+/** @param {import("./prediction.js").Message} header */
 export function shownGuess(parent, header) {
   ({ options: chips, place: chips, cell: cells, number: line, word: bars })[header.guess.kind](parent, header);
 }

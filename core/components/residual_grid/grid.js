@@ -14,6 +14,15 @@ const LEGEND_HEIGHT = 26, LEGEND_BAR = 120, LEAST_BAR = 36;
 const MOST_COLUMN = 140, MOST_ROW = 64;
 const LABEL_STEP = 15;          // px that a slanted column label needs
 
+/** picked: [row, column]; peak: the cell that is framed; mine: the column of the reader's guess and its name; texts:
+ * numbers in the vocabulary, cell by cell, like the values; marks: 1 where a cell is ticked.
+ * @typedef {{ values: Float32Array, rows: number, columns: number, low: number, high: number, scale: "div" | "seq",
+ *   row_labels: string[], column_labels: string[], legend: string, reading: string, twin: string, theme: string,
+ *   picked: [number, number] | null, peak: [number, number] | null, mine: [number, string] | null,
+ *   logarithmic: boolean, percent: boolean, column_band: boolean, row_band: boolean, numbered: boolean,
+ *   rows_scroll: boolean, least_column: number, least_row: number, height: number, most_height: number, fit: number,
+ *   type: number, vocabulary: string[], texts?: Int32Array, marks?: Int32Array }} Message */
+
 function create(root) {
   const find = (name) => root.querySelector(name);
   const state = {
@@ -333,6 +342,7 @@ function move(state, event) {
 
 export function show(root, bytes, setTriggerValue, more) {
   const state = (root.state ??= create(root));
+  /** @type {Message} */
   const data = unpack(bytes);
   const { values, texts, marks } = data;
   Object.assign(state, { data, values, texts, marks, send: setTriggerValue }, more);

@@ -1,8 +1,8 @@
 // The first form of the panel: temperature, a bar for each of the ten most probable tokens, and a bar for all others.
 import { button, draw, fill, make, setRange, setText, sized } from "../lib/dom.js";
 import { grouped, percent } from "../lib/numbers.js";
-import { ALL_OFF, TEMPERATURES } from "./controls.js";
-import { firstAbove, TOLERANCE } from "./truncation.js";
+import { ALL_OFF, USUAL } from "./controls.js";
+import { firstAbove, TEMPERATURES, TOLERANCE } from "./truncation.js";
 
 const BARS = 10, ROW = 30, NAME = 120, SHARES = 64;      // px: row height, width of a token's name, of its share
 const SHARE = 0.9;
@@ -24,14 +24,15 @@ export function holding({ cumulative, size }) {
 export class Brief {
   /** change(settings) while the hand moves, commit() when it lets go; append(token) continues the text. */
   constructor(parent, labels, change, commit, append) {
-    Object.assign(this, { labels, append });
+    this.labels = labels;
+    this.append = append;
     const row = make("label", "brief-temperature", parent);
     make("span", "name", row, labels.temperature);
     this.range = make("input", "range", row);
     Object.assign(this.range, { type: "range", min: 0, max: TEMPERATURES.length - 1, step: 1, onchange: commit,
       oninput: () => change({ temperature: TEMPERATURES[Number(this.range.value)] }) });
     this.value = make("output", "value", row);
-    this.usual = button(row, labels.usual, "", () => { change({ temperature: 1 }); commit(); }, "usual");
+    this.usual = button(row, labels.usual, "", () => { change({ temperature: USUAL }); commit(); }, "usual");
     this.figure = make("div", "brief-figure", parent);
     this.svg = draw("svg", { role: "group" }, this.figure);
     make("p", "brief-hint", parent, labels.brief_hint);
@@ -44,7 +45,7 @@ export class Brief {
     setText(this.value, temperature === 0 ? this.labels.argmax : String(temperature));
     this.range.ariaValueText = this.value.textContent;
     this.range.ariaLabel = this.labels.temperature;
-    this.usual.disabled = temperature === 1;
+    this.usual.disabled = temperature === USUAL;
     this._bars(truncation, words, unit, sentence);
   }
 

@@ -1,35 +1,13 @@
 // The controls, in the order in which the rules work: each step with its setting and the number of tokens it leaves.
-import { MIN_P, TEMPERATURE, TOP_K, TOP_P, TYPICAL_P } from "./truncation.js";
+import { NEUTRAL, STEPS } from "./truncation.js";
 import { button, make, setRange, setText } from "../lib/dom.js";
 import { grouped, probability } from "../lib/numbers.js";
 
 const MOST_SEED = 2 ** 32 - 1;
-export const TEMPERATURES = [0, ...spread(-65, 65, (s) => Number((10 ** (s / 50)).toPrecision(3)))];
-const STEPS = [
-  { name: "temperature", symbol: "T", rule: TEMPERATURE, values: TEMPERATURES, neutral: 1 },
-  { name: "top_k", symbol: "k", rule: TOP_K, values: null, neutral: null },
-  { name: "top_p", symbol: "p", rule: TOP_P, values: [...spread(1, 99, (s) => s / 100), 0.995, 0.999, 1], neutral: 1 },
-  { name: "min_p", symbol: "m", rule: MIN_P,
-    values: [0, ...spread(-48, 0, (s) => Number((10 ** (s / 12)).toPrecision(2)))], neutral: 0 },
-  { name: "typical_p", symbol: "τ", rule: TYPICAL_P, values: [...spread(1, 99, (s) => s / 100), 1], neutral: 1 },
-];
 
-// The methods of the lesson: each sets the four cutting rules; temperature is left unchanged.
-export const METHODS = {
-  random: {}, greedy: { top_k: 1 }, top_k: { top_k: 40 }, top_p: { top_p: 0.9 }, both: { top_k: 40, top_p: 0.9 },
-  min_p: { min_p: 0.1 }, typical: { typical_p: 0.9 },
-};
-export const ALL_OFF = { top_k: null, top_p: 1, min_p: 0, typical_p: 1 };
-
-export function spread(first, last, value) {
-  return Array.from({ length: last - first + 1 }, (_, i) => value(first + i));
-}
-
-/** 1, 2, 3, ... and then 24 steps per power of ten, up to the vocabulary; the last value is "no limit". */
-export function topKValues(size) {
-  const steps = spread(0, Math.ceil(24 * Math.log10(size)), (s) => Math.round(10 ** (s / 24)));
-  return [...new Set([...spread(1, Math.min(20, size), (k) => k), ...steps.filter((k) => k > 20 && k < size)]), null];
-}
+// The methods of the lesson: each sets all cutting rules; temperature is left unchanged.
+export const METHODS = Object.assign({}, ...STEPS.map(({ methods }) => methods));
+export const { temperature: USUAL, ...ALL_OFF } = NEUTRAL;
 
 function nearest(values, value) {
   if (value === null) return values.length - 1;
@@ -40,7 +18,10 @@ function nearest(values, value) {
 export class Controls {
   /** change(settings) while the hand moves, commit() when it lets go; append(token) continues the text. */
   constructor(parent, labels, change, commit, append) {
-    Object.assign(this, { labels, change, commit, append });
+    this.labels = labels;
+    this.change = change;
+    this.commit = commit;
+    this.append = append;
     const list = make("ol", "steps", parent);
     const head = make("li", "heads", list);
     make("span", "", head, labels.order);
@@ -67,7 +48,7 @@ export class Controls {
   _step(list, step) {
     const item = make("li", "step", list);
     const slider = this._slider(item, `step-${step.name}`, this.labels[step.name], step.symbol,
-      (place) => ({ [step.name]: this.valuesOf(step)[place] }));
+      (place) => ({ [step.name]: step.values(this.size)[place] }));
     return { ...step, item, ...slider, left: make("span", "left", item) };
   }
 
@@ -106,20 +87,15 @@ export class Controls {
   }
 
   setVocabulary(size) {
-    this.kValues = topKValues(size);
     this.size = size;
-    for (const row of this.rows) row.range.max = this.valuesOf(row).length - 1;
-  }
-
-  valuesOf(step) {
-    return step.values ?? this.kValues;
+    for (const row of this.rows) row.range.max = row.values(size).length - 1;
   }
 
   show({ settings, truncation, place, words, tailText }) {
     this.settings = settings;
     for (const row of this.rows) {
-      const value = settings[row.name], text = this._valueText(row, value), left = truncation.left[row.rule];
-      setRange(row.range, nearest(this.valuesOf(row), value));
+      const value = settings[row.name], text = this._valueText(row, value), left = truncation.left[row.name];
+      setRange(row.range, nearest(row.values(this.size), value));
       row.range.ariaValueText = text;
       setText(row.value, text);
       setText(row.left, words.count(left));

@@ -1,11 +1,12 @@
 // The drawing. Every picture here has one horizontal axis: the tokens from the most to the least probable, the first
 // ones a bar each, the rest on a logarithmic scale, so that a vocabulary of any size fits and no token is left out.
 import { niceStep } from "../lib/axis.js";
-import { line, sharpen, stroke, Surface, write } from "../lib/canvas.js";
+import { line, sharpen, stroke, write } from "../lib/canvas.js";
 import { luminance, rgb } from "../lib/colours.js";
 import { powerOfTen, readable } from "../lib/numbers.js";
+import { Surface } from "../lib/surface.js";
 import { readTheme } from "../lib/theme.js";
-import { KEPT, TOP_K } from "./truncation.js";
+import { KEPT } from "./truncation.js";
 
 const LINEAR_SHARE = 0.76, MOST_BARS = 40, LEAST_BARS = 8;
 export const LOG_FLOOR = 1e-8;
@@ -49,8 +50,14 @@ export function niceTop(value) {
   return Math.min(1, niceStep(value, [1, 1.5, 2, 3, 4, 6, 8, 10]));
 }
 
+/** @typedef {{ top: number, height: number }} Part */
+/** @typedef {{ left: number, curve: Part, bars: Part, strip?: Part & { width: number }, unit: number, type: number,
+ *   ink: (meaning: string) => string, fonts: Record<"plain" | "bold" | "mono" | "boldMono", string>, outline: string,
+ *   scale: ReturnType<typeof rankScale> }} Layout */
+/** @typedef {new (...given: ConstructorParameters<typeof Surface>) => Surface & Layout} LaidOut */
+
 /** One truncation drawn: its cumulative curve above its bars. */
-export class Figure extends Surface {
+export class Figure extends /** @type {LaidOut} */ (Surface) {
   /** Lay out width × height pixels: the axis of `size` tokens from left to right, curve and bars at {top, height}, all
       scaled by `unit`. */
   layOut(size, unit, { right, ...place }) {
@@ -100,7 +107,10 @@ export class Figure extends Surface {
   /** Draw both plots; the bars reach up to `top`, on a logarithmic scale up to 1. */
   drawPlots({ truncation, settings, words }, top) {
     const { curve, scale, ground } = this;
-    Object.assign(this, { truncation, settings, words, top: settings.logarithmic ? 1 : top });
+    this.truncation = truncation;
+    this.settings = settings;
+    this.words = words;
+    this.top = settings.logarithmic ? 1 : top;
     sharpen(this.canvas, this.width, this.height);
     if (scale.shown < scale.size)
       this.box(scale.tail, curve.top, scale.right - scale.tail, ground - curve.top, this.ink("panel"));
@@ -120,7 +130,7 @@ export class Figure extends Surface {
 
   /** The places of the lines of k (x) and of p (y), which is a share of the mass `allowed` that k leaves. */
   cutPlaces() {
-    const { scale, curve, truncation, settings } = this, left = truncation.left[TOP_K];
+    const { scale, curve, truncation, settings } = this, left = truncation.left.top_k;
     const allowed = left > 0 ? truncation.cumulative[left - 1] : 1;
     return { allowed, k: scale.x(Math.min(settings.top_k ?? scale.size, scale.size)),
       p: curve.top + curve.height * (1 - settings.top_p * allowed) };

@@ -6,22 +6,28 @@ import { byKeys } from "../lib/keys.js";
 import { decimals, grouped, percent, probability, significant } from "../lib/numbers.js";
 import { abridged } from "../lib/text.js";
 import { pageFoot, whenStyled } from "../lib/theme.js";
-import { mount, roomBelow } from "../lib/view.js";
+import { mount, roomBelow, View } from "../lib/view.js";
 import { BRIEF, Brief, holding, isBrief } from "./brief.js";
-import { ALL_OFF, Controls, methodOf, METHODS, spread } from "./controls.js";
+import { ALL_OFF, Controls, methodOf, METHODS } from "./controls.js";
 import { niceTop, SmallPicture } from "./figure.js";
 import { Picture } from "./picture.js";
-import { firstAbove, KEPT, RULES, seededUniforms, TOLERANCE, Truncation } from "./truncation.js";
+import { firstAbove, KEPT, NEUTRAL, RULES, seededUniforms, spread, TOLERANCE, Truncation } from "./truncation.js";
 
 const CANDIDATES = 40, DRAWS = 1000, SPEAK_DELAY = 500;
 
-class Panel {
+/** @typedef {{ tokens: string[], labels: Record<string, string>, settings: object, settings_version: number,
+ *   named: number | null, scale: number, contexts: { name: string, text: string }[], logits: Float32Array,
+ *   logits_key: string }} Message */
+
+/** @extends {View} */
+class Panel extends View {
   constructor(root) {
-    this.root = root;
+    super(root);
     this.frame = this.moves = 0;
   }
 
-  /** Take new data from Python: logits only if they changed, settings only if Python set them again. */
+  /** Take new data from Python: logits only if they changed, settings only if Python set them again.
+   * @param {Message} header */
   receive(header) {
     if (!this.labels) {
       this.labels = header.labels;
@@ -149,7 +155,8 @@ class Panel {
   }
 
   _buildContexts(shown) {
-    Object.assign(this, { shown, small: [] });
+    this.shown = shown;
+    this.small = [];
     this.contexts.replaceChildren();
     if (!shown.length) return;
     make("h3", "", this.contexts, this.labels.contexts_title);
@@ -339,8 +346,9 @@ class Panel {
   }
 
   _pin() {
-    const { temperature, top_k, top_p, min_p, typical_p } = this.settings;
-    this._set({ pinned: this.settings.pinned ? null : { temperature, top_k, top_p, min_p, typical_p } });
+    const { settings } = this;
+    this._set({ pinned: settings.pinned ? null
+      : Object.fromEntries(Object.keys(NEUTRAL).map((name) => [name, settings[name]])) });
   }
 
   _point(x, y, phase) {

@@ -143,9 +143,9 @@ export class Picture extends Figure {
   /** Draw [0, 1] cut into the intervals of the renormalised probabilities, in the order of the bars. */
   _intervals() {
     const { context: c, left, strip, ink, truncation } = this, { intervalEnds, renormalised, cutBy } = truncation;
-    const x = (p) => left + p * strip.width, kept = ink("kept");
+    const x = (p) => left + p * strip.width, kept = ink("kept"), last = truncation.lastKept();
     let shade = 0;
-    for (let i = 0; i < truncation.prefix; i++) {
+    for (let i = 0; i <= last; i++) {
       if (cutBy[i] !== KEPT) continue;
       const width = renormalised[i] * strip.width, from = x(intervalEnds[i]) - width;
       // from here on the intervals are finer than a pixel: one tint for all of them

@@ -1,15 +1,12 @@
 """The settings of the sampling panel, as Python, the browser and a link write them."""
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 
-from core.model.sampling import SamplingConfig
+from core.model.sampling import OF_RULE, SamplingConfig
 
-_RULES = tuple(field.name for field in fields(SamplingConfig))
 _DICE = ("xi", "seed", "thousand", "logarithmic", "all_cuts")
-_NEUTRAL = SamplingConfig()
 MOST_KEPT = 10 ** 7      # a top_k above any vocabulary means the same as this
-_LETTERS = {"temperature": "T", "top_k": "k", "top_p": "p", "min_p": "m", "typical_p": "t"}
 
 
 @dataclass(frozen=True)
@@ -56,7 +53,7 @@ class PanelSettings:
     def from_browser(cls, values: dict) -> PanelSettings:
         """The settings in an object that the panel sent."""
         pinned = SamplingConfig(**values["pinned"]) if values["pinned"] else None
-        return cls(SamplingConfig(**{name: values[name] for name in _RULES}),
+        return cls(SamplingConfig(**{name: values[name] for name in OF_RULE}),
                    **{name: values[name] for name in _DICE}, pinned=pinned)
 
     def to_link(self) -> str:
@@ -86,8 +83,7 @@ class PanelSettings:
 
 
 def _config_parts(config: SamplingConfig) -> list[str]:
-    values = {name: getattr(config, name) for name in _RULES}
-    return [_LETTERS[name] + _shortest(value) for name, value in values.items() if value != getattr(_NEUTRAL, name)]
+    return [OF_RULE[name].letter + _shortest(value) for name, value in config.active().items()]
 
 
 def _shortest(value: float) -> str:
@@ -96,7 +92,7 @@ def _shortest(value: float) -> str:
 
 
 def _config(parts: list[str]) -> SamplingConfig:
-    names = {letter: name for name, letter in _LETTERS.items()}
+    names = {rule.letter: name for name, rule in OF_RULE.items()}
     values = {}
     for part in parts:
         if (letter := part[:1]) not in names:

@@ -2,29 +2,77 @@
 // core/model/sampling.py. Tokens are sorted once for each row of logits; after that every setting costs a few passes
 // over typed arrays that already exist, so a hand on a slider never waits for memory.
 
-export const RULES = ["", "minus_infinity", "temperature", "top_k", "top_p", "min_p", "typical_p"];
-const [KEPT, MINUS_INFINITY, TEMPERATURE, TOP_K, TOP_P, MIN_P, TYPICAL_P] = RULES.keys();
-export { KEPT, TEMPERATURE, TOP_K, TOP_P, MIN_P, TYPICAL_P };
 export const TOLERANCE = 1e-12;
+export const TEMPERATURES = [0, ...spread(-65, 65, (s) => Number((10 ** (s / 50)).toPrecision(3)))];
+const SHARES = spread(1, 99, (s) => s / 100);
+
+/** The rules in the order in which they cut: the values of each one's slider, for a vocabulary's size, the methods of
+    the lesson that it brings, and cuts(truncation, n, value), which tells of the first n places, one after the other,
+    whether they are cut, or false; only the last rule cuts a place before one that stays. */
+export const STEPS = [
+  { name: "temperature", symbol: "T", neutral: 1, values: () => TEMPERATURES, methods: { random: {} },
+    cuts: (_, n, temperature) => temperature === 0 && ((i) => i > 0) },
+  { name: "top_k", symbol: "k", neutral: null, values: topKValues,
+    methods: { greedy: { top_k: 1 }, top_k: { top_k: 40 } }, cuts: (_, n, k) => (i) => i >= k },
+  { name: "top_p", symbol: "p", neutral: 1, values: () => [...SHARES, 0.995, 0.999, 1],
+    methods: { top_p: { top_p: 0.9 }, both: { top_k: 40, top_p: 0.9 } },
+    cuts({ w }, n, p) {
+      const total = mass(w, n);
+      let before = 0;
+      return (i) => {
+        const isCut = i > 0 && before / total >= p - TOLERANCE;
+        before += w[i];
+        return isCut;
+      };
+    } },
+  { name: "min_p", symbol: "m", neutral: 0,
+    values: () => [0, ...spread(-48, 0, (s) => Number((10 ** (s / 12)).toPrecision(2)))],
+    methods: { min_p: { min_p: 0.1 } }, cuts: ({ w }, n, least) => (i) => w[i] < least * (1 - TOLERANCE) },
+  { name: "typical_p", symbol: "τ", neutral: 1, values: () => [...SHARES, 1],
+    methods: { typical: { typical_p: 0.9 } },
+    cuts(truncation, n, p) {
+      const { distance } = truncation, bound = truncation.typicalBound(n, p);
+      return (i) => distance[i] > bound + TOLERANCE;
+    } },
+];
+export const NEUTRAL = Object.fromEntries(STEPS.map(({ name, neutral }) => [name, neutral]));
+export const RULES = ["", "minus_infinity", ...Object.keys(NEUTRAL)];
+export const KEPT = 0, MINUS_INFINITY = 1;
+
+export function spread(first, last, value) {
+  return Array.from({ length: last - first + 1 }, (_, i) => value(first + i));
+}
+
+/** 1, 2, 3, ... and then 24 steps per power of ten, up to the vocabulary; the last value is "no limit". */
+export function topKValues(size) {
+  const steps = spread(0, Math.ceil(24 * Math.log10(size)), (s) => Math.round(10 ** (s / 24)));
+  return [...new Set([...spread(1, Math.min(20, size), (k) => k), ...steps.filter((k) => k > 20 && k < size)]), null];
+}
 
 export class Truncation {
   /** given: the logits (|V|,), Float32Array or Float64Array, by token id; finite or -Infinity, at least one finite. */
   constructor(given) {
     const size = given.length;
-    Object.assign(this, { given, size });
-    for (const name of ["logits", "z", "w", "probs", "cumulative", "renormalised", "intervalEnds", "distance"]) {
-      this[name] = new Float64Array(size);
-    }
+    this.given = given;
+    this.size = size;
+    this.logits = new Float64Array(size);
+    this.z = new Float64Array(size);
+    this.w = new Float64Array(size);
+    this.probs = new Float64Array(size);
+    this.cumulative = new Float64Array(size);
+    this.renormalised = new Float64Array(size);
+    this.intervalEnds = new Float64Array(size);
+    this.distance = new Float64Array(size);
     this.tokenIds = new Int32Array(size);
     this.rankOf = new Int32Array(size);
     this._sort();
     this.possible = size;
     while (this.logits[this.possible - 1] === -Infinity) this.possible--;
     this.cutBy = new Uint8Array(size);
-    this.left = new Int32Array(RULES.length);     // tokens left after each rule, by index into RULES
+    this.left = {};     // tokens left after each rule, by name
   }
 
-  /** Apply {temperature, top_k, top_p, min_p, typical_p}; all arrays and numbers of this object follow. */
+  /** Apply the rules' values by name, as NEUTRAL has them; all arrays and numbers of this object follow. */
   update(config) {
     this._weigh(config.temperature);
     this._cut(config);
@@ -76,61 +124,31 @@ export class Truncation {
   }
 
   _cut(config) {
-    const { cutBy, left } = this;
-    cutBy.fill(KEPT);
-    let n = this.size;
-    const keepFirst = (count, rule) => {
-      cutBy.fill(rule, count, n);
-      n = left[rule] = count;
-    };
-    left[KEPT] = n;
-    keepFirst(this.possible, MINUS_INFINITY);
-    keepFirst(config.temperature === 0 ? 1 : n, TEMPERATURE);
-    keepFirst(config.top_k === null ? n : Math.min(config.top_k, n), TOP_K);
-    keepFirst(config.top_p < 1 ? this._reachTopP(n, config.top_p) : n, TOP_P);
-    keepFirst(this._reachMinP(n, config.min_p), MIN_P);
-    left[TYPICAL_P] = config.typical_p < 1 ? this._cutUntypical(n, config.typical_p) : n;
-    this.prefix = n;                               // places that all rules but the last one left
-    this.nKept = left[TYPICAL_P];
-  }
-
-  _reachTopP(n, topP) {
-    const { w } = this;
-    let total = 0;
-    for (let i = 0; i < n; i++) total += w[i];
-    let running = 0, count = 0;
-    do running += w[count++]; while (count < n && running / total < topP - TOLERANCE);
-    return count;
-  }
-
-  _reachMinP(n, minP) {
-    const least = minP * (1 - TOLERANCE);
-    while (n > 1 && this.w[n - 1] < least) n--;
-    return n;
-  }
-
-  /** Cut the tokens whose surprisal is further from the entropy than the bound; return how many stay. */
-  _cutUntypical(n, typicalP) {
-    const { z, distance, cutBy } = this;
-    let total = 0;
-    for (let i = 0; i < n; i++) total += this.w[i];
-    const logTotal = Math.log(total), entropy = this._entropy(n, false);
-    for (let i = 0; i < n; i++) distance[i] = Math.abs(logTotal - z[i] - entropy);
-    const bound = this._typicalBound(n, total, typicalP, logTotal - entropy);
-    let count = 0;
-    for (let i = 0; i < n; i++) {
-      if (distance[i] > bound + TOLERANCE) cutBy[i] = TYPICAL_P;
-      else count++;
+    const { cutBy, possible } = this;
+    cutBy.fill(KEPT).fill(MINUS_INFINITY, possible);
+    let n = possible, kept = possible;
+    for (const { name, neutral, cuts } of STEPS) {
+      const value = config[name], rule = RULES.indexOf(name), isCut = value !== neutral && cuts(this, n, value);
+      if (isCut) {
+        for (let i = 0; i < n; i++) if (isCut(i)) {
+          cutBy[i] = rule;
+          kept--;
+        }
+        n = this.lastKept() + 1;
+      }
+      this.left[name] = kept;
     }
-    return count;
+    this.nKept = kept;
   }
 
-  /** The distance at which the mass reaches typicalP. Surprisal rises with i, so distances fall and then rise: two
-      pointers walk outwards from the minimum in rising order of distance, and no sort is needed. */
-  _typicalBound(n, total, typicalP, typicalZ) {
-    const { z, w, distance } = this;
+  /** The distance from the entropy of the surprisal at which the mass reaches typicalP. Surprisal rises with i, so
+      distances fall and then rise: two pointers walk outwards from the minimum in rising order of distance, and no sort
+      is needed. */
+  typicalBound(n, typicalP) {
+    const { z, w, distance } = this, total = mass(w, n), logTotal = Math.log(total), entropy = this._entropy(n, false);
+    for (let i = 0; i < n; i++) distance[i] = Math.abs(logTotal - z[i] - entropy);
     let right = 0;
-    while (right < n && z[right] > typicalZ) right++;
+    while (right < n && z[right] > logTotal - entropy) right++;
     let left = right - 1, running = 0, reached = 0;
     while (left >= 0 || right < n) {
       const place = right >= n || (left >= 0 && distance[left] <= distance[right]) ? left-- : right++;
@@ -168,6 +186,12 @@ export class Truncation {
     }
     return Math.max(0, Math.log(total) - weighted / total);
   }
+}
+
+function mass(w, n) {
+  let total = 0;
+  for (let i = 0; i < n; i++) total += w[i];
+  return total;
 }
 
 /** The first of `size` places whose value in a rising array is above x; the last one if none is. */

@@ -12,13 +12,13 @@ _component = declare("strip", HERE / "strip.js", styles=(HERE / "strip.css",))
 
 
 def stage_row(name: str, blocks: str, stages: list[dict], key: str) -> str | None:
-    """Draw the row and return the lesson whose stage was just followed, else None.
+    """Draw the row and return the stage that was just followed, else None.
 
     name: the row's name for a screen reader. blocks: the word over the repeated stages ("6 blocks"). stages: dicts
-    with label, hint, colour (a meaning of style.py), lit, repeated, and lesson and href (both None for a stage
-    without a lesson).
+    with stage (its name), label, hint, colour (a meaning of style.py), lit, repeated, and href (None for a stage
+    that leads nowhere).
     """
     followed = f"{key}_followed"
     _component(key=key, data={"name": name, "blocks": blocks, "stages": stages},
-               events={"go": lambda lesson: st.session_state.update({followed: lesson})})
+               events={"go": lambda stage: st.session_state.update({followed: stage})})
     return st.session_state.pop(followed, None)

@@ -3,6 +3,12 @@
 import { make } from "../lib/dom.js";
 import { isShortcut } from "../lib/keys.js";
 
+/** stages: with a lesson they are links; blocks: said of the repeated ones.
+ * @typedef {{ stage: string, label: string, hint: string, lit: boolean, repeated: boolean, colour: string,
+ *   href: string | null }} Stage */
+/** @typedef {{ name: string, blocks: string, stages: Stage[] }} Message */
+
+/** @param {import("../lib/view.js").Given<Message>} component */
 export default function ({ data, parentElement, setTriggerValue }) {
   const written = JSON.stringify(data), row = parentElement.querySelector("nav") ?? make("nav", "", parentElement);
   if (row.dataset.written === written) return;
@@ -35,6 +41,6 @@ function addStage(parent, stage, setTriggerValue) {
   node.onclick = (event) => {
     if (isShortcut(event) || event.shiftKey || event.button) return;
     event.preventDefault();
-    setTriggerValue("go", stage.lesson);
+    setTriggerValue("go", stage.stage);
   };
 }
