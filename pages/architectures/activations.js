@@ -1,14 +1,13 @@
-// header: names {relu, gelu, gelu_tanh, swish}; own (the live model's, or null); histogram {counts, low, high}
-// or null; swaps [{name, kl, p, top, same}]; swap_title; facts [text]; settings {x, beta, second, gate}. All curves are
-// computed here, in float64, as core/model/activation.py has them.
+// All curves are computed here, in float64, as core/model/activation.py has them.
 import { tableBody, tableRow } from "./shared.js";
-import { dot, line, matrixPicture, placePicture, stroke, Surface } from "../../core/components/lib/canvas.js";
+import { dot, line, matrixPicture, placePicture, stroke } from "../../core/components/lib/canvas.js";
 import { button, chip, draw, drawLine, drawText, fill, make, setRange, sized } from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
 import { decimals } from "../../core/components/lib/numbers.js";
+import { Surface } from "../../core/components/lib/surface.js";
 import { emOf } from "../../core/components/lib/text.js";
 import { pageFoot, readTheme } from "../../core/components/lib/theme.js";
-import { mounted, onWidth, roomBelow } from "../../core/components/lib/view.js";
+import { mounted, onWidth, roomBelow, View } from "../../core/components/lib/view.js";
 
 const LOW = -5, HIGH = 5, POINTS = 401, GRID = 81;
 const ORDER = ["relu", "gelu", "gelu_tanh", "swish"];
@@ -50,9 +49,16 @@ const GATES = { swiglu: "swish", geglu: "gelu" };
 const shareOf = (value) => (value - LOW) / (HIGH - LOW);
 const valueAt = (share) => Number((LOW + Math.min(1, Math.max(0, share)) * (HIGH - LOW)).toFixed(2));
 
-class Curves {
+/** own: the name of the live model's.
+ * @typedef {{ text: Record<string, string>, scale: number, names: Record<"relu" | "gelu" | "gelu_tanh" | "swish",
+ *   string>, own: string | null, histogram: number[] | null, swaps: { name: string, own: boolean, kl: string,
+ *   top: string, p: string }[], swap_title: string, facts: string[], settings: { x: number, beta: number,
+ *   second: number, gate: string } }} Message */
+
+/** @extends {View<Message>} */
+class Curves extends View {
   constructor(root) {
-    this.root = root;
+    super(root);
     this.echoes = new Echoes();
     const left = make("div", "left", root), right = make("div", "right", root);
     this.title = make("div", "title", left);
@@ -87,6 +93,7 @@ class Curves {
     return { node, label, value };
   }
 
+  /** @param {Message} header */
   receive(header) {
     Object.assign(this, header);
     if (this.echoes.moves(JSON.stringify(header.settings))) this.state = { ...header.settings };
@@ -151,7 +158,8 @@ class Curves {
     const svg = this.plots[name], width = this.place.clientWidth, em = emOf(this.root);
     const height = name === "value" ? this.tall() * 0.62 : this.tall() * 0.38;
     const [left, margin, top, bottom] = [2.4 * em, 0.8 * em, 1.1 * em, 1.4 * em];
-    Object.assign(this, { left, margin });
+    this.left = left;
+    this.margin = margin;
     svg.replaceChildren();
     sized(svg, width, height, this.text[`plot_${name}`]);
     svg.setAttribute("font-size", 0.88 * em);

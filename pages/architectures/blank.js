@@ -1,16 +1,25 @@
 import { drawKinds, tableBody } from "./shared.js";
 import { button, chip, fill, make, rich } from "../../core/components/lib/dom.js";
 import { grouped } from "../../core/components/lib/numbers.js";
-import { mounted } from "../../core/components/lib/view.js";
+import { mounted, View } from "../../core/components/lib/view.js";
 
-// header: tokens [{token, true, how, can, special (what its title says of a token that is no part of the text, or
-// "")}]; notes {encoder, decoder}; picked (position or null); encoder and decoder {rows [{token, p, shown, rank, true,
-// mine, class, sure}], others, rest, rest_shown} or null; classes {title, hint, rows [{name, p, shown, best, whole}],
-// others, hides} of a classifier, in the place of these; you (what names the reader's own word); true (visible form or
-// null); losses [{token, loss}], mean; verdict {place, index, name, p, shown, names} or null; lit, sizes.
-class Blank {
+/** @typedef {{ rows: { token: string, p: number, shown: string, rank: number, true: boolean, mine: boolean,
+ *   class: number | null, sure?: string }[], others: number, rest: number, rest_shown: string }} Side */
+/** @typedef {{ title: string, hint: string, rows: { name: string, p: number, shown: string, best: boolean,
+ *   whole: string }[], others: string, hides: string }} Classes */
+/** special: what its title says of a token that is no part of the text, or ""; classes: of a classifier, in the place
+ * of both sides; you: what names the reader's own word.
+ * @typedef {{ text: Record<string, string>, scale: number, masks_text: Record<string, string>, you: string,
+ *   sizes: { n: number }, picked: number | null, n_cut: number, tokens: { token: string, true: string | null,
+ *   how: string, can: boolean, special: string }[], notes: { encoder: string, decoder: string },
+ *   encoder: Side | null, decoder: Side | null, classes?: Classes | null, losses: string[], mean: string,
+ *   verdict: { place: string, index: number, p: number, shown: string,
+ *   names: string[] } | null }} Message */
+
+/** @extends {View<Message>} */
+class Blank extends View {
   constructor(root) {
-    this.root = root;
+    super(root);
     this.sent = 0;
     this.hint = make("div", "muted hint", root);
     this.row = make("div", "sentence", root);
@@ -19,6 +28,7 @@ class Blank {
     this.kinds = make("div", "kinds", root);
   }
 
+  /** @param {Message} header */
   receive(header) {
     Object.assign(this, header);
     const cut = this.n_cut ? ` ${fill(this.text.cut, { n: this.n_cut })}` : "";

@@ -84,7 +84,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     if blank_classes.classifies(encoder):
         return blank_classes.draw(page, encoder, decoder)
     if not _fills(encoder):
-        why = "blank_no_head" if encoder.model.config.output_head != "language" else "blank_no_mask"
+        why = "blank_no_head" if encoder.model.config.head.output_head != "language" else "blank_no_mask"
         return replace(cannot(page.label(why, name=title(encoder.name))), explanation="blank_none")
     _controls(page)
     marked = marked_of(encoder)

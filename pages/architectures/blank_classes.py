@@ -25,7 +25,7 @@ SHOWN = 12      # classes in the picture, the most probable ones
 
 def classifies(encoder: cache.LoadedModel) -> bool:
     """Whether an encoder has a classifier's head in the place of a language head."""
-    return encoder.model.config.output_head in ("classes", "labels")
+    return encoder.model.config.head.output_head in ("classes", "labels")
 
 
 def draw(page: Lesson, encoder: cache.LoadedModel, decoder: cache.LoadedModel) -> Reading:
@@ -51,7 +51,7 @@ def class_probabilities(encoder: cache.LoadedModel, logits: Tensor) -> np.ndarra
     """(n_classes,) float64: softmax of the classes' logits; the logistic function of each where every label is true or
     false by itself.
     """
-    several = encoder.model.config.output_head == "labels"
+    several = encoder.model.config.head.output_head == "labels"
     return torch.sigmoid(logits.double()).numpy() if several else probabilities(logits)
 
 
@@ -64,7 +64,7 @@ def both(filled: Filled) -> tuple[np.ndarray, np.ndarray]:
 
 def message(page: Lesson, filled: Filled) -> dict:
     """The header of the component: chips, and a row for each of the most probable classes."""
-    (p, whole), shown = both(filled), filled.encoder.model.config.class_names
+    (p, whole), shown = both(filled), filled.encoder.model.config.head.class_names
     hides, best = filled.inputs != filled.true_ids, _likeliest(p)
     rows = [{"name": shown[i], "p": p[i], "shown": percent(p[i]), "best": rank == 0,
              "whole": percent(whole[i]) if hides else None} for rank, i in enumerate(best[:SHOWN])]
@@ -74,7 +74,7 @@ def message(page: Lesson, filled: Filled) -> dict:
         "n_cut": filled.marked.n_cut, "notes": {"encoder": about(page, filled.encoder)}, "encoder": None,
         "decoder": None, "mean": None, "losses": [], "verdict": None,
         "classes": {"rows": rows, "others": len(p) - len(rows), "hides": hides,
-                    "title": page.label(f"classes_title_{filled.encoder.model.config.class_pooling}",
+                    "title": page.label(f"classes_title_{filled.encoder.model.config.head.class_pooling}",
                                         place=filled.name(0)),
                     "hint": page.label("classes_click")}}
 
@@ -92,7 +92,7 @@ def _reading(page: Lesson, filled: Filled, block: int, head: int) -> Reading:
     data = {"classes.csv": lambda: class_table(page, filled),
             "attention.csv": lambda: pd.DataFrame(filled.trace.blocks[block].pattern[head].numpy(),
                                                   columns=names(filled))}
-    p, shown = both(filled)[0], filled.encoder.model.config.class_names
+    p, shown = both(filled)[0], filled.encoder.model.config.head.class_names
     best = int(p.argmax())
     said = page.label("classes_says", name=code(shown[best]), p=percent(p[best]), n=len(p))
     return Reading(_lines(page, filled), _question(page, filled), [Transformer.class_logits, fill], data,
@@ -102,7 +102,7 @@ def _reading(page: Lesson, filled: Filled, block: int, head: int) -> Reading:
 def class_table(page: Lesson, filled: Filled) -> pd.DataFrame:
     """Every class with its probability under what is hidden and under nothing hidden."""
     p, whole = both(filled)
-    shown = filled.encoder.model.config.class_names
+    shown = filled.encoder.model.config.head.class_names
     return page.table([(shown[i], p[i], whole[i]) for i in _likeliest(p)], "class", "p", "p_whole")
 
 
@@ -111,20 +111,20 @@ def _lines(page: Lesson, filled: Filled) -> list[tuple[str, str]]:
     config, u = filled.encoder.model.config, filled.trace.class_logits.double()
     p = class_probabilities(filled.encoder, u)
     best = int(p.argmax())
-    name = code(config.class_names[best])
-    h = "h_0" if config.class_pooling == "first" else r"\bar h"
+    name = code(config.head.class_names[best])
+    h = "h_0" if config.head.class_pooling == "first" else r"\bar h"
     before = f"{h} W_P + b_P"
     read = {"": h, "tanh": rf"\tanh({before})", "relu": rf"\mathrm{{ReLU}}({before})",
             "gelu": rf"\mathrm{{GELU}}({before})",
-            "head": rf"\mathrm{{norm}}(\mathrm{{act}}({h} W_H{' + b_H' if config.head_bias else ''}))"}
-    if config.output_head == "labels":
+            "head": rf"\mathrm{{norm}}(\mathrm{{act}}({h} W_H{' + b_H' if config.head.head_bias else ''}))"}
+    if config.head.output_head == "labels":
         said = rf"y = \frac{{1}}{{1 + e^{{-u}}}} = \frac{{1}}{{1 + e^{{-({latex_operand(u[best])})}}}}"
     else:
         said = (rf"y = \frac{{e^{{u}}}}{{\sum_{{c}} e^{{u_c}}}} = e^{{{latex_operand(u[best])} - "
                 rf"{latex_operand(u.logsumexp(-1))}}}")
-    return [(page.label(f"classes_numbers_{config.class_pooling}", d=config.d_model, n=config.n_classes,
-                        place=code(filled.name(0))), rf"u = {read[config.class_transform]}\, W_C + b_C"),
-            (page.label(f"classes_numbers_{config.output_head}", name=name, n=config.n_classes),
+    return [(page.label(f"classes_numbers_{config.head.class_pooling}", d=config.d_model, n=config.head.n_classes,
+                        place=code(filled.name(0))), rf"u = {read[config.head.class_transform]}\, W_C + b_C"),
+            (page.label(f"classes_numbers_{config.head.output_head}", name=name, n=config.head.n_classes),
              rf"{said} = {latex_number(p[best])}")]
 
 
@@ -137,5 +137,5 @@ def _question(page: Lesson, filled: Filled) -> Question:
         ("other", causal(filled.encoder, other)))}
     same = abs(p["after"] - p["other"]) < 1e-6
     return page.question("blank_classes", [page.label("blank_class_same"), page.label("blank_class_differs")],
-                         0 if same else 1, name=code(filled.encoder.model.config.class_names[best]),
+                         0 if same else 1, name=code(filled.encoder.model.config.head.class_names[best]),
                          place=code(filled.name(0)), **{name: percent(each) for name, each in p.items()})

@@ -56,7 +56,7 @@ class Filled:
     def classifies(self) -> bool:
         """Whether the encoder has a classification head beside its language head, as the bundled one has."""
         config = self.encoder.model.config
-        return config.n_classes > 0 and config.output_head == "language"
+        return config.head.n_classes > 0 and config.head.output_head == "language"
 
     def true_id(self, position: int) -> int | None:
         """The true token at the position; None if it is unknown."""

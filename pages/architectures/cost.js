@@ -1,19 +1,23 @@
-// header: titled, text {cell, never, layers, layer, more, hint}, n, hands [as routes.hand has them, named by their
-// settings in the address], patterns [{name, cells (n × n characters: "0" never, then the number of layers from "1"
-// on), lines [text]}].
 import { fill, make, spokenLine } from "../../core/components/lib/dom.js";
 import { line } from "../../core/components/lib/canvas.js";
 import { buildHand } from "../../core/components/lib/hand.js";
 import { unpack } from "../../core/components/lib/bytes.js";
 import { pointedByKeys } from "../../core/components/lib/keys.js";
 import { readTheme } from "../../core/components/lib/theme.js";
-import { mounted, onWidth } from "../../core/components/lib/view.js";
+import { mounted, onWidth, View } from "../../core/components/lib/view.js";
 
 const DEPTHS = [8, 5, 3, 2, 1];      // stops of the scale for one layer, two, three, four, more
 
-class SparsePatterns {
+/** @import { Hand } from "../../core/components/lib/hand.js" */
+/** hands: as routes.hand has them, named by their settings in the address; cells: n × n characters, "0" never, then the
+ * number of layers from "1" on.
+ * @typedef {{ text: Record<string, string>, scale: number, titled: string, n: number, hands: Hand[],
+ *   patterns: { name: string, cells: string, lines: string[] }[] }} Message */
+
+/** @extends {View<Message>} */
+class SparsePatterns extends View {
   constructor(root) {
-    this.root = root;
+    super(root);
     root.classList.add("sparse");
     this.bar = make("div", "hands", root);
     this.title = spokenLine(root, "title");
@@ -23,8 +27,9 @@ class SparsePatterns {
     onWidth(this.masks, (width) => { this.width = width; this.paint(); });
   }
 
+  /** @param {Message} header */
   receive(header) {
-    this.handles ??= header.hands.map(() => this.handle());
+    if (!this.handles) this.handles = header.hands.map(() => this.handle());
     if (header.hands.map((hand, k) => this.handles[k].receive(hand)).every(Boolean)) this.show(header);
   }
 

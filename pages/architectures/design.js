@@ -1,15 +1,22 @@
 import { tableBody, tableRow } from "./shared.js";
 import { draw, make, sized, spokenLine } from "../../core/components/lib/dom.js";
 import { emOf } from "../../core/components/lib/text.js";
-import { mounted, onWidth } from "../../core/components/lib/view.js";
+import { mounted, onWidth, View } from "../../core/components/lib/view.js";
 
-// header: title, against, text {part, parameters, share, change, cost, now, base}; stacks, bottom up, each {title,
-// items}: an item is a box {name, count, meaning, changed} or a block {times, sublayers}, a sublayer {inside [box], sum
-// (text of the adding), sum_changed, after [box], cross}; parts [{name, meaning, now, base, now_text, share_text,
-// change_text}]; costs [{name, now_text, base_text, change_text}].
-class DesignView {
+/** @typedef {{ name: string, count: string, meaning: string, changed: boolean }} Box */
+/** sum: the text of the adding.
+ * @typedef {{ times: string, sublayers: { inside: Box[], sum: string, sum_changed: boolean, after: Box[],
+ *   cross: boolean, cross_at: number }[] }} Block */
+/** stacks: bottom up.
+ * @typedef {{ text: Record<string, string>, scale: number, titled: string, compared: string, height: number,
+ *   stacks: { title: string, end: string, items: (Box | Block)[] }[], parts: { name: string, meaning: string,
+ *   now: number, base: number, now_text: string, share_text: string, change_text: string }[],
+ *   costs: Record<"name" | "now_text" | "base_text" | "change_text", string>[] }} Message */
+
+/** @extends {View<Message>} */
+class DesignView extends View {
   constructor(root) {
-    this.root = root;
+    super(root);
     root.classList.add("design");
     this.title = spokenLine(root, "title");
     this.against = make("div", "against muted", root);
@@ -19,6 +26,7 @@ class DesignView {
     onWidth(this.place, () => this.diagram());
   }
 
+  /** @param {Message} header */
   receive(header) {
     Object.assign(this, header);
     this.title.textContent = this.titled;

@@ -15,9 +15,9 @@ from core.components.lib.token_view import token_view
 from core.cost import counting
 from core.figures.numbers import grouped, latex_number, percent, readable
 from core.model.config import ModelConfig
-from core.model.normalisation import deepnorm_constants
+from core.model.initialisation import initialise
+from core.model.norms import deepnorm_constants
 from core.model.presets import PRESETS
-from core.model.transformer import Transformer
 from pages.architectures import designs
 from pages.architectures.built import build
 from pages.architectures.designs import CHOICES, NUMBERS, Design
@@ -87,7 +87,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     table = page.table([(page.label(f"part_{part}"), count) for part, count in parts.items()], "part", "parameters")
     return Reading(
         _lines(page, config, parts, n), _question(page, name, config),
-        [counting.parameters_by_part, counting.flops, counting.kv_cache_bytes, Transformer.initialise],
+        [counting.parameters_by_part, counting.flops, counting.kv_cache_bytes, initialise],
         {"parameters.csv": lambda: pd.DataFrame([parts, base_parts]).assign(design=[design.spec, base.spec])},
         ".design-diagram", title, table,
         {page.label("cost_parameters"): prefixed(total), page.label("cost_kv_full"): costs["kv_full"][1],
@@ -226,7 +226,7 @@ class Diagram:
         page, config = self.page, self.config
         embedded, reads_memory = config.vocab_size * config.d_embedding, self._crosses() and not encoder
         name = page.label("box_E_shared" if reads_memory else "box_E", size=config.vocab_size, d=config.d_embedding)
-        mapped = config.embedding_width * config.d_model
+        mapped = config.embedding.embedding_width * config.d_model
         items = [self._box("E", name, 0 if reads_memory else embedded + mapped, "vocab_size", "d_model")]
         if config.positions in ("sinusoidal", "learned"):
             rows = config.n_context if config.positions == "learned" else 0
@@ -253,7 +253,8 @@ class Diagram:
     def _norm(self, moved: bool) -> dict:
         config = self.config
         return self._box("norms", self.page.label(f"norm_{config.norm}"),
-                         config.d_model * (config.norm_gain + config.norm_bias), "norm", "d_model", changed=moved)
+                         config.d_model * (config.sublayer.norm_gain + config.sublayer.norm_bias), "norm", "d_model",
+                         changed=moved)
 
     def _sublayer(self, part: str, encoder: bool) -> dict:
         """One sublayer with its norms where the placement has them, and the sum at its end."""
@@ -385,4 +386,4 @@ def _wider(config: ModelConfig) -> ModelConfig:
     """The same architecture with d and d_ff twice as large, and as many heads of twice the width."""
     fields = config.to_dict() | dict(d_model=2 * config.d_model, d_k=2 * config.d_k, d_v=2 * config.d_v,
                                      d_ff=None if config.d_ff is None else 2 * config.d_ff)
-    return ModelConfig.from_dict(fields)
+    return ModelConfig.of(**fields)

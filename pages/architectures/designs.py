@@ -39,7 +39,7 @@ class Design:
         if "norm" in changes:
             # as in their papers: RMSNorm has only a gain
             changes["norm_bias"] = changes["norm"] == "layernorm"
-        return ModelConfig(**known | changes)
+        return ModelConfig.of(**known | changes)
 
     @property
     def spec(self) -> str:

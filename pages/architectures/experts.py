@@ -6,7 +6,7 @@ a router of random weights, which nobody has trained, shares out what the block'
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -14,6 +14,7 @@ import streamlit as st
 import torch
 
 from core.analysis.arrays import to_numpy
+from core.analysis.norm_inputs import feed_forward_input
 from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth, cannot
 from core.app.lesson.selection_controls import pick as pick_of_model
 from core.app.parts.charts import screen_taken
@@ -32,7 +33,7 @@ NO_BLOCK = "experts_no_part", "experts_dense_block"
 MOST_NAMED = 3      # experts of a token in the title
 BUSY = 4            # options of the question: an equal share, more, twice as much, every token
 # Jiang et al. 2024
-MIXTRAL = ModelConfig(vocab_size=32_000, d_model=4096, n_layers=32, n_heads=32, n_kv_heads=8, d_ff=14_336,
+MIXTRAL = ModelConfig.of(vocab_size=32_000, d_model=4096, n_layers=32, n_heads=32, n_kv_heads=8, d_ff=14_336,
                       n_context=32_768, norm="rmsnorm", norm_bias=False, activation="swiglu", positions="rotary",
                       attention_bias=False, mlp_bias=False, tied_embeddings=False, n_experts=8, n_active_experts=2)
 
@@ -51,11 +52,11 @@ class Routing:
 
     @property
     def n(self) -> int:
-        return self.config.n_experts
+        return self.config.experts.n_experts
 
     @property
     def k(self) -> int:
-        return self.config.n_active_experts
+        return self.config.experts.n_active_experts
 
     @property
     def chosen(self) -> np.ndarray:
@@ -110,15 +111,15 @@ def routing_of(run: Run) -> Routing | None:
     if block.expert_weights is not None:
         return Routing(to_numpy(block.router_probs.double()), to_numpy(block.expert_weights.double()), config, layer,
                        True)
-    if config.d_ff is None or config.n_experts:
+    if config.d_ff is None or config.experts.n_experts:
         return None
     n = read("experts_n")
     k = min(read("experts_k"), n)
-    x = weights.read_by_feed_forward(block, config.norm).double()
+    x = feed_forward_input(weights, block, config.norm).double()
     generator = torch.Generator().manual_seed(1000 * read("experts_seed") + layer)
     W_R = torch.randn((config.d_model, n), generator=generator, dtype=torch.float64) * config.d_model ** -0.5
     probs, shares = route(x @ W_R.to(x.device), k, renormalised=True)
-    return Routing(to_numpy(probs), to_numpy(shares), replace(config, n_experts=n, n_active_experts=k), layer, False)
+    return Routing(to_numpy(probs), to_numpy(shares), config.changed(n_experts=n, n_active_experts=k), layer, False)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -126,11 +127,11 @@ def draw(page: Lesson, run: Run) -> Reading:
     config = run.model.config
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         pick_of_model(page, run, "layer", "position")
-        if not config.n_experts and config.d_ff is not None:
+        if not config.experts.n_experts and config.d_ff is not None:
             _toy_controls(page)
     found = routing_of(run)
     if found is None:
-        why = page.label(NO_BLOCK[config.n_experts > 0], model=escaped(run.title), block=selection(run).layer)
+        why = page.label(NO_BLOCK[config.experts.n_experts > 0], model=escaped(run.title), block=selection(run).layer)
         return cannot(why, _question(page))
     position = selection(run).position
     title = _title(page, run, found, position)
@@ -195,7 +196,7 @@ def counts(found: Routing) -> dict[str, int]:
     whole = {"all": counting.n_parameters(found.config), "active": counting.active_parameters(found.config)}
     if found.trained:
         return whole
-    return {"dense": counting.n_parameters(replace(found.config, n_experts=0, n_active_experts=0, d_expert=0)), **whole}
+    return {"dense": counting.n_parameters(found.config.changed(n_experts=0, n_active_experts=0, d_expert=0)), **whole}
 
 
 def table(run: Run, found: Routing) -> pd.DataFrame:
@@ -214,15 +215,16 @@ def _lines(page: Lesson, run: Run, found: Routing, position: int) -> list[tuple[
     expert, *others = found.experts_of(position)
     p, g = found.probs[position], found.weights[position, expert]
     token, read_by = code(run.tokens[position]), int(found.chosen[:, found.busiest].sum())
-    if found.config.experts_renormalised:
+    if found.config.experts.experts_renormalised:
         addends = " + ".join(latex_operand(p[e]) for e in (expert, *others))
         weight = rf"g_{{{expert}}} = \frac{{{latex_operand(p[expert])}}}{{{addends}}} = {latex_number(g)}"
     else:
         weight = rf"g_{{{expert}}} = p_{{{expert}}} = {latex_number(g)}"
     config, whole = found.config, counting.n_parameters(found.config)
     blocks, idle = counting.expert_blocks(config), found.n - found.k
-    size = counting.mlp_parameters(config, config.d_expert) + counting.mlp_biases(config, config.d_expert)
-    return [(page.label("experts_numbers_weight" if config.experts_renormalised else "experts_numbers_plain",
+    width = config.experts.d_expert
+    size = counting.mlp_parameters(config, width) + counting.mlp_biases(config, width)
+    return [(page.label("experts_numbers_weight" if config.experts.experts_renormalised else "experts_numbers_plain",
                         token=token, expert=expert), weight),
             (page.label("experts_numbers_share", busiest=found.busiest, n=len(run.tokens), k=found.k),
              rf"\frac{{{read_by}}}{{{len(run.tokens)} \cdot {found.k}}} = {latex_number(found.shares.max())}"),
@@ -236,5 +238,5 @@ def _question(page: Lesson) -> Question:
     options = [whole // 8, whole // 4, active, whole]
     return page.question("experts", [prefixed(count) for count in options], options.index(active),
                          whole=prefixed(whole), active=prefixed(active), quarter=prefixed(whole // 4),
-                         shared=prefixed(whole - 32 * 8 * counting.mlp_parameters(MIXTRAL, MIXTRAL.d_expert)),
-                         own=prefixed(32 * 2 * counting.mlp_parameters(MIXTRAL, MIXTRAL.d_expert)))
+                         shared=prefixed(whole - 32 * 8 * counting.mlp_parameters(MIXTRAL, MIXTRAL.experts.d_expert)),
+                         own=prefixed(32 * 2 * counting.mlp_parameters(MIXTRAL, MIXTRAL.experts.d_expert)))

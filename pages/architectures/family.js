@@ -1,20 +1,24 @@
 // The GPT family as a tree: a box for each model in one of its lanes, in the order of their months; a solid line where
 // its makers say what a model came from, a dashed one where that is inferred. The picked model's line is lit, and what
 // it added stands below.
-//
-// header: members [{id, name, released, lane, parents {id: said}, ancestors [id], added, more, size, source}], lanes,
-// picked, text.
 import { button, draw, fill, make, setText, sized, spokenLine } from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
 import { emOf } from "../../core/components/lib/text.js";
-import { mounted, onWidth } from "../../core/components/lib/view.js";
+import { mounted, onWidth, View } from "../../core/components/lib/view.js";
 
 const LONG = 8;                   // em of a box that holds every name in one line
 const WIDE = 50;                  // em from which the boxes stand in lanes, one column a step
 
-class Family {
+/** parents: by id, whether its makers say so.
+ * @typedef {{ id: string, name: string, released: string, lane: number, parents: Record<string, boolean>,
+ *   ancestors: string[], added: string, more: string, size: string, source: string }} Member */
+/** @typedef {{ text: Record<string, string>, scale: number, members: Member[], picked: string,
+ *   lanes: string[] }} Message */
+
+/** @extends {View<Message>} */
+class Family extends View {
   constructor(root) {
-    this.root = root;
+    super(root);
     this.echoes = new Echoes();
     this.tree = make("div", "tree", root);
     this.svg = draw("svg", { "aria-hidden": "true" }, this.tree);
@@ -23,6 +27,7 @@ class Family {
     onWidth(this.tree, () => this.paint());
   }
 
+  /** @param {Message} header */
   receive(header) {
     const { picked } = this, moved = this.echoes.moves(header.picked);
     Object.assign(this, header);

@@ -1,6 +1,5 @@
 // The hardware: one of three pictures on one root. Each is a class of its own, which builds its nodes on the root,
 // takes over what Python says (`receive`) and draws (`draw`) at most once a frame.
-// header: picture, settings, labels, and what the picture takes.
 import { Instrument } from "../../core/components/lib/instrument.js";
 import { emOf } from "../../core/components/lib/text.js";
 import { mounted } from "../../core/components/lib/view.js";
@@ -10,12 +9,13 @@ import { RoofPicture } from "./hardware_roofline.js";
 
 const PICTURES = { pass: PassPicture, roofline: RoofPicture, array: ArrayPicture };
 
-class Hardware extends Instrument {
-  constructor(root) {
-    super(root);
-    this.settings = {};
-  }
+/** @typedef {import("./hardware_pass.js").Message & import("./hardware_roofline.js").Message
+ *   & import("./hardware_array.js").Message} Taken  by one of the three */
+/** @typedef {Taken & { picture: keyof typeof PICTURES, present: boolean, settings: Record<string, any> }} Message */
 
+/** @extends {Instrument<Pick<Message, "settings">>} */
+class Hardware extends Instrument {
+  /** @param {Message} header */
   receive(header) {
     if (this.kind !== header.picture) {
       this.kind = header.picture;

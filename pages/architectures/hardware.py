@@ -163,8 +163,8 @@ def _state(page: Lesson, config: ModelConfig, n: int) -> dict:
 
 def _of(page: Lesson, config: ModelConfig, n: int, name: str) -> str:
     """The operands of a part of the pass, in words."""
-    kinds = {"mlp": "_experts" if config.n_experts else "_gated" if config.gated else "",
-             "norms": "_queries" if config.qk_norm else ""}
+    kinds = {"mlp": "_experts" if config.experts.n_experts else "_gated" if config.gated else "",
+             "norms": "_queries" if config.sublayer.qk_norm else ""}
     kind = kinds.get(name, "")
     return page.label(f"pass_of_{name}{kind}", **_sizes(config, n))
 
@@ -176,7 +176,7 @@ def _sizes(config: ModelConfig, n: int) -> dict[str, str]:
     sizes = {"n": n, "d": config.d_model, "blocks": blocks, "attentions": attentions, "size": config.vocab_size,
              "columns": heads * config.d_k + config.n_kv_heads * (config.d_k + config.d_v), "d_k": config.d_k,
              "d_v": config.d_v, "heads": heads * config.d_v, "pairs": attentions * heads, "d_ff": config.d_ff or 0,
-             "k": config.n_active_experts, "experts": config.n_experts,
+             "k": config.experts.n_active_experts, "experts": config.experts.n_experts,
              "norms": counting.norm_count(config) * n,
              "queries": attentions * (heads + config.n_kv_heads) * n,
              "weights": attentions * heads * n, "neurons": n * counting.active_neurons(config, blocks),
@@ -198,7 +198,7 @@ def _pass_lines(page: Lesson, config: ModelConfig, n: int, parts: dict[str, int]
         fed = (page.label("numbers_pass_mlp"),
                rf"2 N \cdot {maps}\, d\, d_{{ff}} \cdot L = 2 \cdot {n} \cdot {maps} \cdot {d} \cdot "
                rf"{config.d_ff or 0} \cdot {L} = {parts['mlp']}")
-        if config.n_experts:
+        if config.experts.n_experts:
             fed = (page.label("numbers_pass_experts"),
                    rf"2 \cdot {n} \cdot {counting.fed_parameters(config, L, active=True)[0]} = {parts['mlp']}")
         lines[1:1] = [fed, (page.label("numbers_pass_scores"),

@@ -1,6 +1,5 @@
 // A systolic array: n × n cells, each with a weight that stays; the rows of X flow through from the left, a tick apart,
 // and the sums flow down. Tick by tick by keys, slider or by itself; a pressed cell opens its sum.
-// header: X (rows, most), W (most, most), rows (most), sides, seed.
 import { button, draw, drawText, fill, make, sized } from "../../core/components/lib/dom.js";
 import { Range } from "../../core/components/lib/instrument.js";
 import { percent } from "../../core/components/lib/numbers.js";
@@ -18,6 +17,10 @@ const STEPS = { ArrowRight: 1, ArrowLeft: -1, Home: -Infinity, End: Infinity };
 const named = (letter, i, j) => `${letter}${"₀₁₂₃₄₅₆₇₈"[i + 1]}${"₀₁₂₃₄₅₆₇₈"[j + 1]}`;
 const signed = (value) => (value < 0 ? `(−${-value})` : String(value));
 const plain = (value) => String(value).replace("-", "−");
+
+/** X: (rows, most), W: (most, most); rows: at most.
+ * @typedef {{ labels: Record<string, string>, X: number[][], W: number[][], rows: number, sides: number[],
+ *   seed: number }} Message */
 
 export class ArrayPicture {
   constructor(root, host) {
@@ -39,9 +42,12 @@ export class ArrayPicture {
     this.player.bar.onkeydown = (event) => this.step(event);
   }
 
+  /** @param {Message} header */
   receive(header) {
     const { settings } = this.host, fresh = JSON.stringify([header.seed, settings.machine_rows, settings.machine_side]);
-    Object.assign(this, { labels: header.labels, most: { X: header.X, W: header.W }, sides: header.sides });
+    this.labels = header.labels;
+    this.most = { X: header.X, W: header.W };
+    this.sides = header.sides;
     this.rows.title(header.labels.rows);
     this.mostRows = header.rows;
     this.variants.ariaLabel = header.labels.side;
@@ -65,8 +71,10 @@ export class ArrayPicture {
 
   compute() {
     const { machine_rows: m, machine_side: n } = this.host.settings, { X, W } = this.most;
-    Object.assign(this, { m, n, X: X.slice(0, m).map((row) => row.slice(0, n)),
-      W: W.slice(0, n).map((row) => row.slice(0, n)) });
+    this.m = m;
+    this.n = n;
+    this.X = X.slice(0, m).map((row) => row.slice(0, n));
+    this.W = W.slice(0, n).map((row) => row.slice(0, n));
     this.states = runArray(this.X, this.W);
     this.player.receive(this.labels, ticksOf(m, n), PAUSE);
   }
@@ -129,7 +137,11 @@ export class ArrayPicture {
     const waits = Math.min(isNarrow ? FEW_WAITING : WAITING, m + n - 1), top = 1.5 * em, gap = 0.5 * em;
     const wide = Math.min(8.4 * em, (width - 1) / (n + LANE * waits));
     const high = Math.min(7.5 * em, (room - top - 2.4 * em) / n);
-    Object.assign(this, { wide, high, left: LANE * waits * wide, top, gap });
+    this.wide = wide;
+    this.high = high;
+    this.left = LANE * waits * wide;
+    this.top = top;
+    this.gap = gap;
     const tall = top + n * high + 2.4 * em;
     svg.style.height = `${tall}px`;
     sized(svg, width, tall, this.title.textContent);

@@ -1,13 +1,16 @@
 // The parts of a pass: all its operations as one bar, with the sliver that is no matrix product drawn once more, as
 // wide as the whole; below, each part with its operands. A slider sets the number of tokens.
-// header: states [{n, total, share, rest, parts [{name, value, count, share, of}]}], products (names), at (tokens),
-// own (tokens of the prompt).
 import { draw, drawText, fill, hatching, make, marked, sized } from "../../core/components/lib/dom.js";
 import { Range } from "../../core/components/lib/instrument.js";
 import { readable } from "../../core/components/lib/numbers.js";
 import { textWidth } from "../../core/components/lib/text.js";
 import { readTheme } from "../../core/components/lib/theme.js";
 
+/** own: tokens of the prompt; at: the picked number of tokens; products: names.
+ * @typedef {{ labels: Record<string, string>, own: number, at: number, products: string[], states: State[] }} Message
+ */
+/** @typedef {{ name: string, value: number, count: string, share: string, of: string }} Part */
+/** @typedef {{ n: number, total: string, share: string, rest: string, parts: Part[] }} State */
 
 export class PassPicture {
   constructor(root, host) {
@@ -19,8 +22,12 @@ export class PassPicture {
     this.tables = make("div", "parts", root);
   }
 
+  /** @param {Message} header */
   receive(header) {
-    Object.assign(this, header);
+    this.labels = header.labels;
+    this.own = header.own;
+    this.products = header.products;
+    this.states = header.states;
     const last = header.states.findIndex((state) => state.n === header.at);
     if (this.place === undefined || header.at !== this.states[this.place]?.n) this.place = last;
     this.range.title(header.labels.tokens);

@@ -1,8 +1,6 @@
 // The roofline: operations a second over operations a byte, on logarithmic axes. Each device is a slope, its memory,
 // and a flat roof, its peak. On the roof of the picked device stand one pass that reads N tokens at once, and one that
 // writes a token of each of some texts; a line goes through the writing of 1 to 1,024 texts.
-// header: states [{n, operations, bytes, written, fixed, each, cache}], at (tokens), batches, weights (bytes),
-// devices [{id, name, short, peak, bandwidth, bytes, source}].
 import { columns, levels, logScale, powers } from "../../core/components/lib/axis.js";
 import { button, draw, drawLine, drawText, fill, make, sized } from "../../core/components/lib/dom.js";
 import { Range } from "../../core/components/lib/instrument.js";
@@ -15,6 +13,13 @@ import { attained, devicesFor, prefixed, readingOf, writingOf } from "./hardware
 const LEAST = { x: 0.5, y: 2.5e11 }, MOST = { x: 20000, y: 2e15 };      // the axes show more where a dot lies beyond
 const RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 const raised = (power) => [...String(power)].map((digit) => RAISED[Number(digit)]).join("");
+
+/** @typedef {Record<"n" | "operations" | "bytes" | "written" | "fixed" | "each" | "cache", number>} State */
+/** @typedef {Record<"id" | "name" | "short" | "source", string>
+ *   & Record<"peak" | "bandwidth" | "bytes", number>} Device */
+/** weights: their bytes.
+ * @typedef {{ labels: Record<string, string>, states: State[], batches: number[], weights: number,
+ *   devices: Device[] }} Message */
 
 export class RoofPicture {
   constructor(root, host) {
@@ -33,8 +38,13 @@ export class RoofPicture {
     this.note = make("p", "note", side);
   }
 
+  /** @param {Message} header */
   receive(header) {
-    Object.assign(this, header);
+    this.labels = header.labels;
+    this.states = header.states;
+    this.batches = header.batches;
+    this.weights = header.weights;
+    this.devices = header.devices;
     this.place = this.nearest(this.host.settings.machine_context);
     this.variants.ariaLabel = header.labels.device;
     this.variants.replaceChildren();

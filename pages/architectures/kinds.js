@@ -4,18 +4,26 @@
 //
 // header: tokens, prefix, kinds [{id, name, rows [[id, name, text]], open, targets, next {token, p, kl, own} or null,
 // guess}], text. cells: for each kind N × N of HIDDEN, LEFT, RIGHT, CROSS.
-import { Surface } from "../../core/components/lib/canvas.js";
 import { chip, fill, make, rich, spokenLine } from "../../core/components/lib/dom.js";
+import { Surface } from "../../core/components/lib/surface.js";
 import { readTheme } from "../../core/components/lib/theme.js";
-import { mounted, redrawn } from "../../core/components/lib/view.js";
+import { mounted, redrawn, View } from "../../core/components/lib/view.js";
 
 const [HIDDEN, , RIGHT, CROSS] = [0, 1, 2, 3];
 const COLOURS = ["grid", "kept", "attention", "key"];       // meanings, by what a cell is
 const HATCHED = 6;                                          // px of a cell from which a hidden one has a stroke
 
-class Masks {
+/** rows: id, name and text.
+ * @typedef {{ id: string, name: string, rows: [string, string, string][], open: string, targets: string,
+ *   next: { token: string, p: string, kl: string, own: boolean } | null }} Kind */
+/** cells: for each kind N × N of HIDDEN, LEFT, RIGHT, CROSS.
+ * @typedef {{ text: Record<string, string>, scale: number, tokens: string[], prefix: number, kinds: Kind[],
+ *   cells: Uint8Array }} Message */
+
+/** @extends {View<Message>} */
+class Masks extends View {
   constructor(root) {
-    this.root = root;
+    super(root);
     this.row = make("div", "masks-row", root);
     this.foot = make("div", "foot", root);
     this.legend = make("span", "legend", this.foot);
@@ -24,6 +32,7 @@ class Masks {
     redrawn(() => this.paint(), this.row);
   }
 
+  /** @param {Message} header */
   receive(header) {
     Object.assign(this, header);
     const ids = this.kinds.map(({ id }) => id).join();

@@ -17,7 +17,7 @@ from core.app.state import Run
 from core.base.markdown import code
 from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, percent, readable
-from core.model import attention
+from core.model import attention, masks
 from core.model.intervention import Intervention
 from core.training.blanks import HIDDEN_SHARE
 from pages.architectures.shared import PREFIX, SHARED_CSS, attached, read
@@ -52,8 +52,8 @@ def prefix_of(run: Run) -> int:
 def allowed(kind: str, n: int, prefix: int) -> Tensor:
     """(n, n) bool: which query (row) sees which key. Of an encoder-decoder the first `prefix` tokens are the source."""
     if kind in ("encoder", "decoder"):
-        return attention.mask({"encoder": "bidirectional", "decoder": "causal"}[kind], n, n)
-    return attention.prefix_mask(n, prefix)
+        return masks.mask({"encoder": "bidirectional", "decoder": "causal"}[kind], n, n)
+    return masks.prefix_mask(n, prefix)
 
 
 def cells(kind: str, n: int, prefix: int) -> np.ndarray:
@@ -130,7 +130,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         key=f"{PREFIX}kinds", on_settings=lambda _: None,
         arrays={"cells": np.stack([cells(kind, n, prefix) for kind in KINDS])})
     return Reading(_lines(page, run, found), _question(page, n, prefix),
-                   [attention.mask, attention.prefix_mask, attention.masked_softmax],
+                   [masks.mask, masks.prefix_mask, attention.masked_softmax],
                    {"masks.csv": lambda: _table(run)}, ".architecture_masks .masks-row", title)
 
 
@@ -163,7 +163,7 @@ def _lines(page: Lesson, run: Run, found: dict[str, Masked]) -> list[tuple[str, 
 def _question(page: Lesson, n: int, prefix: int) -> Question:
     """How many cells a prefix of twice the length opens in addition."""
     small = max(2, min(prefix, n // 2))
-    counts = [int(attention.prefix_mask(n, m).sum()) for m in (small, 2 * small)]
+    counts = [int(masks.prefix_mask(n, m).sum()) for m in (small, 2 * small)]
     right = counts[1] - counts[0]
     options = sorted({right, small, right - small + 1, (2 * small) ** 2, n * n})[:4]
     options = options if right in options else sorted({right, *options[:3]})

@@ -1,22 +1,29 @@
-// header: before {counts, stat}; norms [{kind, name, formula, over ("row" or "column"), cells, statistics, counts,
-// stat, alone, joined, still [bool, bool]}]; n, k; token; edges [first, last] of the histograms' axis. Counts are the
-// components of the token's vector in bins of equal width, whose axis holds them all.
 import { tableBody } from "./shared.js";
 import { draw, drawLine, drawText, make } from "../../core/components/lib/dom.js";
 import { plain } from "../../core/components/lib/numbers.js";
 import { pageScale } from "../../core/components/lib/theme.js";
-import { mounted } from "../../core/components/lib/view.js";
+import { mounted, View } from "../../core/components/lib/view.js";
 
 const ROWS = 4, COLUMNS = 8, PICKED = 2, FEATURE = 5, JOINED = 2;
 
-class Norms {
+/** The components of the token's vector in bins of equal width, whose axis holds them all.
+ * @typedef {{ counts: number[], stat: string }} Counted */
+/** @typedef {Counted & { kind: string, name: string, formula: string, over: "row" | "column", cells: string,
+ *   statistics: string, alone: string, joined: string, still: [boolean, boolean] }} Norm */
+/** edges: of the histograms' axis.
+ * @typedef {{ text: Record<string, string>, scale: number, before: Counted & { name: string, edges: [number,
+ *   number] }, norms: Norm[], edges: [number, number], columns: { result: string, joined: string } }} Message */
+
+/** @extends {View<Message>} */
+class Norms extends View {
   constructor(root) {
-    this.root = root;
+    super(root);
     this.top = make("div", "before", root);
     this.place = make("div", "scroll", root);
     this.table = make("table", "norms-table", this.place);
   }
 
+  /** @param {Message} header */
   receive(header) {
     Object.assign(this, header);
     this.top.replaceChildren();

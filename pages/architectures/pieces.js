@@ -2,10 +2,6 @@
 // transformer would read, and the squares of pairs of a text, an image, a sound and a protein, to one scale. "head":
 // one attention head with random numbers reads the patches, the weights of one patch laid over the image; "joined": so
 // it does with the words of a text before them. The image is drawn here, point by point the same everywhere.
-//
-// header: side (points of the image), sizes (of a patch), patch, lengths {kind: tokens}, protein (a letter a residue),
-// words [text], settings {sequence: "lengths", "head" or "joined", piece (the patch that asks; of the words before
-// them −1 is the last), placed, mixed}, text.
 import { button, chip, draw, drawText, fill, make, setRange, sized, spokenLine }
   from "../../core/components/lib/dom.js";
 import { byKeys } from "../../core/components/lib/keys.js";
@@ -51,6 +47,13 @@ function scene(side) {
   return canvas;
 }
 
+/** side: points of the image; sizes: of a patch; lengths: in tokens; protein: a letter a residue; piece: the patch that
+ * asks; of the words before them −1 is the last.
+ * @typedef {{ text: Record<string, string>, scale: number, side: number, sizes: number[], patch: number,
+ *   lengths: Record<"text" | "image" | "sound" | "protein", number>, protein: string, words: string[],
+ *   settings: { sequence: "lengths" | "head" | "joined", piece: number, placed: boolean, mixed: boolean } }} Message */
+
+/** @extends {TitledView<Message>} */
 class Pieces extends TitledView {
   constructor(root) {
     super(root);
@@ -106,6 +109,7 @@ class Pieces extends TitledView {
     this.send(said);
   }
 
+  /** @param {Message} header */
   receive(header) {
     const { patch: picked, settings: own } = this, { patch, settings } = header;
     const { sequence, ...told } = settings, moved = this.echoes.moves(JSON.stringify({ patch, ...told }));
@@ -114,8 +118,8 @@ class Pieces extends TitledView {
       this.patch = picked;
       this.settings = { ...own, sequence };
     }
-    this.scene ??= scene(this.side);
-    this.pixels ??= this.scene.getContext("2d").getImageData(0, 0, this.side, this.side).data;
+    if (!this.scene) this.scene = scene(this.side);
+    if (!this.pixels) this.pixels = this.scene.getContext("2d").getImageData(0, 0, this.side, this.side).data;
     this.slider.max = this.sizes.length - 1;
     this.chain.textContent = fill(this.text.protein_chain, { chain: `${this.protein.slice(0, 21)} · `
       + this.protein.slice(21) });

@@ -17,7 +17,9 @@ export class WeightSquare {
       columns, [text, image]. */
   paint({ weights, nText, side, scale, names, label }) {
     const edge = EDGE * scale, n = weights.length, cell = side / n;
-    Object.assign(this, { edge, cell, side });
+    this.edge = edge;
+    this.cell = cell;
+    this.side = side;
     this.svg.replaceChildren();
     sized(this.svg, edge + side + 2, edge + side + 2, label);
     const most = Math.max(...weights.map((row) => Math.max(...row)));

@@ -1,9 +1,6 @@
 // The time, energy and money of a training. Two charts over its operations, on logarithmic axes: hours over all
 // devices, and energy. Each kind of device is a line, published trainings are dots, and the training that the sliders
 // set is a ring on the line of the picked device.
-// header: devices [{id, short, name, peak, watts, source}], models [{name, source, parameters, tokens (both in
-// billions), hardware, device (an id), devices, operations, energy, and null where not published: share (in percent),
-// reported, hours, days}], settings, labels.
 import { columns, levels, multiples } from "../../core/components/lib/axis.js";
 import { button, draw, drawLine, drawText, fill, make, sized } from "../../core/components/lib/dom.js";
 import { Instrument, Range } from "../../core/components/lib/instrument.js";
@@ -27,11 +24,19 @@ const LOG_STEP = 0.05;                                          // decades; a wh
 const CHARTS = { hours: [4, 7], energy: [7, 10] };              // powers of ten that the axis shows at rest
 const OPERATIONS = [22, 24];
 
+/** @typedef {{ id: string, short: string, name: string, peak: number, watts: number, source: string }} Device */
+/** parameters, tokens: in billions; device: an id; share: in percent; null where not published.
+ * @typedef {{ name: string, source: string, parameters: number, tokens: number, hardware: string, device: string,
+ *   devices: number, operations: number, energy: number, share: number | null, reported: number | null,
+ *   hours: number | null, days: number | null }} Model */
+/** @typedef {{ labels: Record<string, string>, devices: Device[], models: Model[],
+ *   settings: Record<"parameters" | "tokens" | "devices" | "share" | "pue" | "price",
+ *   number> & { hardware: string } }} Message */
+
+/** @extends {Instrument<Message>} */
 class TrainingCost extends Instrument {
   constructor(root) {
     super(root);
-    /** @type {any} */
-    this.settings = {};
     const kinds = make("div", "hands kinds", root);
     this.presets = make("div", "variants presets", kinds);
     this.kinds = make("div", "variants devices", kinds);
@@ -52,6 +57,7 @@ class TrainingCost extends Instrument {
     }
   }
 
+  /** @param {Message} header */
   receive(header) {
     this.devices = header.devices;
     this.models = header.models;

@@ -1,8 +1,3 @@
-// header: source, target, inputs [visible]; p [per target token], shown [as text]; tops [per step [{token, p, shown}]];
-// sizes {n, m, h}; blocks {encoder, decoder, cross}; heads; aligned [per block [per head …, mean]] or null; verdict,
-// right, n_measured, cut; guess (the source token that the reader expected in the first row of the cross-attention, or
-// null), you (its name); settings {attention, block, head (−1: mean), step (−1: all written)}; arrays encoder
-// (L, h, M, M), decoder (L, h, N, N), cross (L, h, N, M).
 import { amountColour, drawCell, drawKinds, drawMask } from "./shared.js";
 import { button, chip, draw, fill, make, rich, sized } from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
@@ -10,15 +5,28 @@ import { percent, probability } from "../../core/components/lib/numbers.js";
 import { Player } from "../../core/components/lib/player.js";
 import { abridged, emOf, monoFont, textWidth } from "../../core/components/lib/text.js";
 import { pageFoot } from "../../core/components/lib/theme.js";
-import { mounted, redrawn, roomBelow } from "../../core/components/lib/view.js";
+import { mounted, redrawn, roomBelow, View } from "../../core/components/lib/view.js";
 
 const SHAPES = { encoder: "full", cross: "cross", decoder: "triangle" };
 const PAUSE = 650;      // milliseconds per token while it plays
 const LETTERS = 11;     // at most, of a label
 
-class Translate {
+/** @typedef {"encoder" | "decoder" | "cross"} Attention */
+/** tops: of each step; aligned: per block, each head and their mean; guess: the source token that the reader expected
+ * in the first row of the cross-attention, `you` its name; head −1: the mean; step −1: all written; encoder: (L, h, M,
+ * M), decoder: (L, h, N, N), cross: (L, h, N, M).
+ * @typedef {{ text: Record<string, string>, scale: number, step_text: Record<string, string>,
+ *   masks_text: Record<string, string>, source: string[], target: string[], inputs: string[], shown: string[],
+ *   tops: { token: string, p: number, shown: string }[][], sizes: { n: number, m: number, h: number },
+ *   blocks: Record<Attention, number>, heads: number, aligned: number[][] | null, verdict: string, right: boolean,
+ *   n_measured: number, cut: string, guess: number | null, you: string, settings: { attention: Attention,
+ *   block: number, head: number, step: number }, encoder: Float32Array, decoder: Float32Array,
+ *   cross: Float32Array }} Message */
+
+/** @extends {View<Message>} */
+class Translate extends View {
   constructor(root) {
-    this.root = root;
+    super(root);
     this.hover = null;
     this.echoes = new Echoes();
     const left = make("div", "left", root), right = make("div", "right", root);
@@ -47,15 +55,18 @@ class Translate {
     return this.player.at + 1;
   }
 
+  /** @param {Message} header */
   receive(header) {
     const other = this.target
       && (header.target.join("\n") !== this.target.join("\n") || header.source.join("\n") !== this.source.join("\n"));
-    Object.assign(this, header,
-      { patterns: { encoder: header.encoder, decoder: header.decoder, cross: header.cross } });
+    Object.assign(this, header);
+    this.patterns = { encoder: header.encoder, decoder: header.decoder, cross: header.cross };
     this.player.receive(this.step_text, this.target.length - 1, PAUSE);
     if (this.echoes.moves(JSON.stringify(header.settings)) || other) {
       const { attention, block, head, step } = header.settings;
-      Object.assign(this, { attention, block, head });
+      this.attention = attention;
+      this.block = block;
+      this.head = head;
       this.player.at = Math.min(step < 1 ? Infinity : step - 1, this.player.last);
       this.player.stop();
     }
@@ -216,7 +227,9 @@ class Translate {
     const left = width(rows) + 1.2 * em, above = 0.75 * width(columns) + em * (this.scale > 1 ? 1 : 1.4);
     const tall = Math.max(150, roomBelow(this.place) - Math.max(34, pageFoot() + 16) - above);
     const cell = Math.max(0.8 * em, Math.min(2.3 * em, (room - left - 2.2 * em) / columns.length, tall / rows.length));
-    Object.assign(this, { cell, left, above });
+    this.cell = cell;
+    this.left = left;
+    this.above = above;
     this.svg.replaceChildren();
     sized(this.svg, left + columns.length * cell + 2.2 * em, above + rows.length * cell + 3, this.text.heat);
     this.svg.setAttribute("font-size", Math.min(0.95 * em, cell));

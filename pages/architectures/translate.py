@@ -196,7 +196,7 @@ def _judged(page: Lesson, pair: Translation, measures: HeldOut | None) -> tuple[
         judged = verdict(pair, measures.least)
         return (page.label(f"translate_verdict_{judged}", least=percent(measures.least), **values), judged == "right")
     stopped = "" if pair.ends else " " + page.label("translate_stopped", n=len(pair.target))
-    forbidden = ", ".join(map(pair.model.tokenizer.visible, pair.model.model.config.never_written))
+    forbidden = ", ".join(map(pair.model.tokenizer.visible, pair.model.model.config.special.never_written))
     barred = " " + page.label("translate_forbidden", tokens=forbidden) if forbidden else ""
     said = page.label("translate_loaded_verdict", **values)
     return f"{about(page, pair.model)} {said}{stopped}{barred}", False

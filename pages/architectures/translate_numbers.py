@@ -23,7 +23,7 @@ def lines(page: Lesson, pair: Translation, block: int, head: int, step: int) -> 
     place = {"token": code(pair.target_tokens[step]), "source": code(pair.source_tokens[strongest]),
              "head": f"{block}.{head}"}
     n, m = len(p), len(pair.source)
-    scaled = pair.model.model.config.scale_scores
+    scaled = pair.model.model.config.scores.scale_scores
     match, divisor = r"q \cdot k", r" / \sqrt{d_k}" if scaled else ""
     if scaled:
         match = rf"\frac{{{match}}}{{\sqrt{{d_k}}}} = \frac{{{latex_operand(dot)}}}{{\sqrt{{{width}}}}}"
@@ -60,7 +60,7 @@ def _biased(page: Lesson, pair: Translation, block: int, head: int, step: int) -
         return []
     key = int(attn.pattern[head, step].argmax())
     (dot, width), score = _dot(attn, head, step, key), float(attn.scores[head, step, key])
-    match = dot / (width ** 0.5 if config.scale_scores else 1.0)
+    match = dot / (width ** 0.5 if config.scores.scale_scores else 1.0)
     place = {"head": f"{block}.{head}", "query": code(pair.input_tokens[step]), "read": code(pair.input_tokens[key]),
              "distance": step - key}
     return [(page.label("translate_numbers_bias", **place),

@@ -12,8 +12,8 @@ import torch
 
 from core.app.compute import cache
 from core.app.state.run import greedy
-from core.model.block import KVCache
 from core.model.generation import next_logits
+from core.model.kv_cache import KVCache
 from core.model.trace import Trace
 from core.training import dates, tables, translation
 from core.training.dates import Pair, Phrase

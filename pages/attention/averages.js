@@ -1,10 +1,11 @@
 // Each value vector as a dot whose area is its weight, the hull of all, and their weighted mean inside it; a slider
 // turns the temperature of the scores.
-import { diamond, dot, shade, stroke, Surface, write } from "../../core/components/lib/canvas.js";
+import { diamond, dot, shade, stroke, write } from "../../core/components/lib/canvas.js";
 import { fill, make } from "../../core/components/lib/dom.js";
 import { Instrument, Range } from "../../core/components/lib/instrument.js";
 import { decimals } from "../../core/components/lib/numbers.js";
 import { showTip } from "../../core/components/lib/pattern.js";
+import { Surface } from "../../core/components/lib/surface.js";
 import { fitHeight, mounted } from "../../core/components/lib/view.js";
 
 const REACH = 6;        // of log2 τ
@@ -41,10 +42,15 @@ const radiusOf = (weight) => 2.5 + 17 * Math.sqrt(weight);
 
 const tauText = (log) => (log <= -REACH ? "2⁻⁶" : decimals(2 ** log, log < -2 ? 4 : 2));
 
+/** points: two numbers of each token's value vector, in the plane.
+ * @typedef {{ tokens: string[], positions: number[], points: Float32Array, scores: Float32Array,
+ *   settings: { temperature: number }, labels: Record<string, string>, present: boolean }} Message */
+
+/** @extends {Instrument<Omit<Message, "points"> & Record<"points" | "hull", number[][]>>} */
 class Average extends Instrument {
   constructor(root) {
     super(root);
-    this.settings = {};
+    this.settings = /** @type {Message["settings"]} */ ({});
     this.range = new Range(root, "tau",
       { input: (value) => { this.settings.temperature = value; this.schedule(); }, commit: () => this.commit() });
     this.ends = make("div", "ends", root);
@@ -55,6 +61,7 @@ class Average extends Instrument {
     this.tip.hidden = true;
   }
 
+  /** @param {Message} header */
   receive(header) {
     super.receive(header);
     const { tokens, positions, points, scores } = header;

@@ -1,8 +1,4 @@
 // Matrices side by side as heatmaps, each with its name, a line about it, and its values under the pointer.
-//
-// header: tokens [N], the visible forms of the rows; panels [{name, said: the line about it, meaning, rows, columns,
-// keys: columns are tokens, scale: "div" or "seq", reach: the value of the deepest colour}]; arrays m0, m1, …: their
-// values, row by row; lines: rows of panels.
 import { resize, stroke } from "../../core/components/lib/canvas.js";
 import { between, css } from "../../core/components/lib/colours.js";
 import { chip, fill, make, spokenLine } from "../../core/components/lib/dom.js";
@@ -11,13 +7,23 @@ import { exact } from "../../core/components/lib/numbers.js";
 import { showTip } from "../../core/components/lib/pattern.js";
 import { abridged, emOf } from "../../core/components/lib/text.js";
 import { pageScale, readTheme } from "../../core/components/lib/theme.js";
-import { keepFree, mounted } from "../../core/components/lib/view.js";
+import { keepFree, mounted, View } from "../../core/components/lib/view.js";
 
 const LETTERS = 9;      // most of a token's name
 
-class Matrices {
+/** tokens: those of the rows, and of the columns if `keys`; said: the line about a panel; reach: the value of the
+ * deepest colour; lines: rows of panels; m0, m1, …: the panels' values, row by row.
+ * @typedef {{ name: string, said: string, meaning: string, rows: number, columns: number, keys: boolean,
+ *   scale: "div" | "seq", reach: number }} Panel
+ * @typedef {{ title: string, tokens: string[], panels: Panel[], lines: number, theme: string,
+ *   [values: `m${number}`]: Float32Array, text: Record<string, string>, scale: number }} Message */
+
+/** @typedef {Panel & Record<"left" | "top" | "wide" | "tall", number>} Drawn */
+
+/** @extends {View<Omit<Message, "panels"> & { panels: Drawn[] }>} */
+class Matrices extends View {
   constructor(root) {
-    this.root = root;
+    super(root);
     this.heading = spokenLine(root, "title");
     this.grid = make("div", "matrices", root);
     this.tip = make("div", "tip", root);
@@ -27,6 +33,7 @@ class Matrices {
     new ResizeObserver(() => this.paint()).observe(this.grid);
   }
 
+  /** @param {Message} header */
   receive(header) {
     Object.assign(this, header);
     this.grid.style.setProperty("--lines", header.lines);
@@ -53,6 +60,7 @@ class Matrices {
     this.panels?.forEach((panel, k) => this.heatmap(panel, this[`m${k}`], this.canvases[k]));
   }
 
+  /** @param {Drawn} panel */
   heatmap(panel, values, canvas) {
     const { clientWidth: width, clientHeight: height } = canvas.parentNode, ratio = window.devicePixelRatio || 1;
     if (!width || !height) return;
@@ -63,6 +71,7 @@ class Matrices {
     context.clearRect(0, 0, width, height);
     const left = Math.min(6.4 * em, 0.26 * width);
     const top = this.headings(context, panel, width, ink) + Math.round((keys ? 4.6 : 1.4) * em);
+    if (height <= top + 1) return;      // no room for a row: the page is still being laid out
     const tall = (height - top - 1) / rows, room = (width - left - (keys ? 2.6 * em : 1)) / columns;
     const wide = keys ? Math.min(room, 2.6 * tall) : room, gap = Math.min(tall, wide) > 6 ? 1 : -0.4;
     Object.assign(panel, { left, top, tall, wide });
@@ -98,7 +107,8 @@ class Matrices {
     }
   }
 
-  /** Write the panel's name and the line about it; returns the y at which the cells begin. */
+  /** Write the panel's name and the line about it; returns the y at which the cells begin.
+      @param {CanvasRenderingContext2D} context @param {Panel} panel */
   headings(context, { name, said, meaning }, width, ink) {
     const em = emOf(this.root), family = ink("font");
     Object.assign(context, { textAlign: "left", textBaseline: "alphabetic" });

@@ -68,7 +68,7 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
     """At what most tokens would look with one vector for both: at themselves, or at one and the same token."""
     n = len(run.token_ids)
     if (read("roles_part") != "symmetric" or n < LEAST_TOKENS or 8 * run.model.n_parameters > MOST_DOUBLE
-            or run.model.config.qk_norm_joint):
+            or run.model.config.sublayer.qk_norm_joint):
         return None
     chosen = selection(run)
     head = (chosen.layer, chosen.head)
@@ -102,7 +102,7 @@ def draw(page: Lesson, run: Run) -> Reading:
             choice(page, "roles_values")
         else:
             own_seed(page, "roles_seed", page.label("roles_seed_help"))
-    if part == "symmetric" and run.model.config.qk_norm_joint:
+    if part == "symmetric" and run.model.config.sublayer.qk_norm_joint:
         return cannot(page.label("roles_joint_norm"))
     if part == "symmetric":
         return one_vector.draw(page, run)
@@ -195,7 +195,7 @@ def _change_question(page: Lesson, run: Run, pair: Compared) -> Question | None:
     config = run.model.config
     if config.score != "dot":
         return None
-    scale = config.divisor if config.scale_scores else 1.0
+    scale = config.divisor if config.scores.scale_scores else 1.0
     moved = largest(pair.before.Q @ pair.before.K.T, pair.after.Q @ pair.before.K.T) / scale
     return page.question("roles_change", [page.label(f"roles_change_option_{k}") for k in range(4)],
                          int(np.searchsorted(STEPS, moved, side="right")), scores=readable(moved))

@@ -67,7 +67,7 @@ def forward(model: Transformer, run: Run) -> Trace:
 
 def said(trace: Trace) -> Tensor:
     """A model's output: logits (N, |V|); without a language head its last vectors (N, d)."""
-    return trace.logits if trace.config.output_head == "language" else trace.h_final
+    return trace.logits if trace.config.head.output_head == "language" else trace.h_final
 
 
 def _heads(trace: Trace, layer: int, head: int) -> Heads:

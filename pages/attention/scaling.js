@@ -1,18 +1,25 @@
-// header: d_ks [D]; n; variance {mean, error} [D]; entropy, gradient {scaled: {mean, error}, unscaled: …} [D]; weights
-// {scaled, unscaled} [D][n];
-// heads: null or {d, variance, scaled, unscaled, names, picked}, one entry a head of the model; settings {d}; text.
 import { powers } from "../../core/components/lib/axis.js";
 import { draw, fill, make, marked, setRange } from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
 import { readable, significant } from "../../core/components/lib/numbers.js";
 import { emOf } from "../../core/components/lib/text.js";
-import { keepFree, mounted, onWidth } from "../../core/components/lib/view.js";
+import { keepFree, mounted, onWidth, View } from "../../core/components/lib/view.js";
 
 const KINDS = ["scaled", "unscaled"], CLASS = { scaled: "with", unscaled: "without" };
 
-class Scaling {
+/** An array has one entry for each d_k, that of heads one for each head of the model; weights: those of n keys.
+ * @typedef {{ mean: number[], error: number[] }} Estimate
+ * @typedef {Record<"scaled" | "unscaled", Estimate>} Estimates
+ * @typedef {Record<"variance" | "scaled" | "unscaled", (number | null)[]>} Measures
+ * @typedef {{ d_ks: number[], n: number, variance: Estimate, entropy: Estimates, gradient: Estimates,
+ *   weights: Record<"scaled" | "unscaled", number[][]>, settings: { d: number },
+ *   heads: { d: number, picked: number, names: string[] } & Measures | null,
+ *   text: Record<string, string>, scale: number }} Message */
+
+/** @extends {View<Message & Record<"em" | "left" | "right" | "upper" | "lower", number>>} */
+class Scaling extends View {
   constructor(root) {
-    this.root = root;
+    super(root);
     this.echoes = new Echoes();
     const top = make("div", "top", root), label = make("label", "", top);
     this.value = make("b", "", label);
@@ -32,6 +39,7 @@ class Scaling {
     new ResizeObserver(() => this.paint()).observe(this.panels.variance.place);
   }
 
+  /** @param {Message} header */
   receive(header) {
     const { d } = header.settings;
     Object.assign(this, header);

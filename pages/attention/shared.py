@@ -57,9 +57,10 @@ def between(config: ModelConfig) -> str:
     """The label of the part of a score beside the product of query and key: another score, a
     norm of both, or the model's positions.
     """
-    if config.score != "dot" or not config.qk_norm:
+    if config.score != "dot" or not config.sublayer.qk_norm:
         return config.score if config.score != "dot" else config.positions
-    return "joint_norm" if config.qk_norm_joint else "norm_per_head" if config.qk_norm_heads else "qk_norm"
+    norms = config.sublayer
+    return "joint_norm" if norms.qk_norm_joint else "norm_per_head" if norms.qk_norm_heads else "qk_norm"
 
 
 def listed(page: Lesson, name: str, default: str, width: int) -> str:

@@ -2,14 +2,13 @@
 // empty. The vectors are the model's own float32; all numbers that follow from them are computed here in float64, as in
 // core/analysis/attention_steps.py.
 import { unpack } from "../../core/components/lib/bytes.js";
-import {
-  deepest, hatch, line, matrixPicture, placePicture, stroke, Surface, write,
-} from "../../core/components/lib/canvas.js";
+import { deepest, hatch, line, matrixPicture, placePicture, stroke, write } from "../../core/components/lib/canvas.js";
 import { button, chip, fill, make, marked, setRange, unmarked } from "../../core/components/lib/dom.js";
 import { Instrument } from "../../core/components/lib/instrument.js";
 import { liveAsker } from "../../core/components/lib/live.js";
 import { decimals } from "../../core/components/lib/numbers.js";
 import { showTip } from "../../core/components/lib/pattern.js";
+import { Surface } from "../../core/components/lib/surface.js";
 import { pageFoot } from "../../core/components/lib/theme.js";
 import { mounted, roomBelow } from "../../core/components/lib/view.js";
 import { levelsOf, numbersOf, product } from "./steps_work.js";
@@ -30,10 +29,29 @@ const reach = (values) => values.reduce((most, value) => Math.max(most, Math.abs
 const isWithin = (column, x) => x >= column.x && x < column.x + column.w;
 const componentAt = (column, x, count) => Math.floor(((x - column.x) / column.w) * count);
 
+/** The arrays have a row for each key of the window, allowed and A with a column for each too; q and q_raw are the
+ * query's; _raw as the projections made it; gain, mean and scale of the norm. angles: those of the rotated pairs at
+ * position 1; cap: 0 for none; rest: the keys outside the window, top the largest score, sum that of e^(s − top).
+ * @typedef {Record<"layer" | "head" | "position", number>} Chosen
+ * @typedef {"X" | "stream" | "q_raw" | "K_raw" | "q" | "K" | "V" | "bias" | "written" | "allowed" | "Q" | "A" | "O"
+ *   | "rest_head" | "rest_simple"} Arrays
+ * @typedef {"v_S" | "q_gain" | "q_mean" | "q_scale" | "k_gain" | "k_mean" | "k_scale"} OfSome
+ * @typedef {Record<Arrays, Float32Array> & Partial<Record<OfSome, Float32Array>> & {
+ *   settings: { step: string, key: number, component: number, variant: "head" | "simple" }, chosen: Chosen,
+ *   options: Record<keyof Chosen, string[]>, variantNames: string[], stageNames: Record<string, string[]>,
+ *   window: number[], tokens: string[], sizes: Record<"n" | "d" | "d_k" | "d_v", number>, score: string,
+ *   scaled: boolean, sink: number | null, norm: { epsilon: number, joint: boolean, heads: boolean } | null,
+ *   angles: number[], turn_gain: number, divisor: number, cap: number, path: string, question: object,
+ *   rest: Record<"head" | "simple", { top: number, sum: number }> & { count: number, name: string },
+ *   labels: Record<string, string>, present: boolean }} Message */
+
+/** @typedef {ReturnType<typeof numbersOf> & { data: Message, identity: string, simple: boolean,
+ *   written: Float32Array | null, reaches: Record<string, number> }} Numbers */
+/** @extends {Instrument<Message & Numbers>} */
 class Steps extends Instrument {
   constructor(root) {
     super(root);
-    this.settings = {};
+    this.settings = /** @type {Message["settings"]} */ ({});
     const bar = make("div", "bar", root);
     this.back = button(bar, "‹", "", () => this.move(-1), "go");
     this.range = make("input", "stepper", bar);
@@ -62,6 +80,7 @@ class Steps extends Instrument {
     return { name, node };
   }
 
+  /** @param {Message} header */
   receive(header) {
     super.receive(header);
     const { settings, labels, ...rest } = header;

@@ -125,7 +125,7 @@ def stages(weights: Block, variant: str) -> list[str]:
     if variant == "simple":
         return [stage for stage in ("x", "dot", "scale", "mask", "softmax", "sum") if not absent.get(stage)]
     absent |= {"norm": weights.q_norm is None, "turn": not turns(weights) and weights.W_S is None,
-               "scale": not is_scaled(weights), "cap": not config.score_cap,
+               "scale": not is_scaled(weights), "cap": not config.scores.score_cap,
                "bias": config.positions not in ("alibi", "relative")}
     return [stage for stage in STAGES if not absent.get(stage)]
 
@@ -133,7 +133,7 @@ def stages(weights: Block, variant: str) -> list[str]:
 def turns(weights: Block) -> bool:
     """Whether this block turns its queries and keys by rotary positions."""
     config = weights.config
-    return config.positions == "rotary" and config.rotary_base_of(weights.layer) > 0
+    return config.positions == "rotary" and config.rotary.base_of(weights.layer) > 0
 
 
 def _outside(steps: Steps, keys: range) -> tuple[dict, np.ndarray]:
@@ -191,7 +191,8 @@ def vectors(block: BlockTrace, weights: Block, full: Steps, head: int, query: in
 
 def gains(norm: Norm, config: ModelConfig, head: int) -> Tensor:
     """(d_k,) the gains of one head's queries or keys: its own, where the model has some for each head."""
-    return norm.weight.reshape(-1, config.d_k)[head if config.qk_norm_joint or config.qk_norm_heads else 0]
+    own = config.sublayer.qk_norm_joint or config.sublayer.qk_norm_heads
+    return norm.weight.reshape(-1, config.d_k)[head if own else 0]
 
 
 def statistics(x: Tensor, norm: Norm, config: ModelConfig, head: int) -> tuple[Tensor, Tensor]:
@@ -199,8 +200,9 @@ def statistics(x: Tensor, norm: Norm, config: ModelConfig, head: int) -> tuple[T
     the divisor of the rest, ε included: 0, and each vector's own root mean square or that of all heads of its token
     together; or, if each head has a norm, the vector's mean and standard deviation.
     """
-    normed = x.transpose(0, 1).flatten(1) if config.qk_norm_joint else x[head]
-    mean, scale = norm_statistics(normed.double(), "layernorm" if config.qk_norm_heads else "rmsnorm", norm.epsilon)
+    normed = x.transpose(0, 1).flatten(1) if config.sublayer.qk_norm_joint else x[head]
+    kind = "layernorm" if config.sublayer.qk_norm_heads else "rmsnorm"
+    mean, scale = norm_statistics(normed.double(), kind, norm.epsilon)
     return mean[:, 0], scale[:, 0]
 
 
@@ -211,28 +213,29 @@ def transforms(weights: Block) -> dict:
     """
     config = weights.config
     return {"norm": None if weights.q_norm is None else {"epsilon": weights.q_norm.epsilon,
-                                                         "joint": config.qk_norm_joint,
-                                                         "heads": config.qk_norm_heads},
-            "angles": _frequencies(weights) if turns(weights) else [], "turn_gain": config.rotary_gain,
-            "divisor": config.divisor, "cap": config.score_cap}
+                                                         "joint": config.sublayer.qk_norm_joint,
+                                                         "heads": config.sublayer.qk_norm_heads},
+            "angles": _frequencies(weights) if turns(weights) else [], "turn_gain": config.rotary.rotary_gain,
+            "divisor": config.divisor, "cap": config.scores.score_cap}
 
 
 def _frequencies(weights: Block) -> list[float]:
     """The angle of each pair of this block's rotary positions at position 1, in radians."""
-    return positional.block_frequencies(weights.config, weights.layer).tolist()
+    return positional.block_frequencies(weights.config.rotary, weights.config.d_k, weights.layer).tolist()
 
 
 def words(page: Lesson, config: ModelConfig, layer: int) -> dict[str, str]:
     """The component's labels for one block; a label with a suffix that holds for this model replaces the usual one."""
     labels, group = page.labels("steps"), config.n_heads // config.n_kv_heads
-    holds = {"bare": not config.attention_bias, "stream": not config.reads_normed, "joint": config.qk_norm_joint,
-             "heads": config.qk_norm_heads, "part": config.rotary_width < config.d_k,
+    holds = {"bare": not config.attention_bias, "stream": not config.reads_normed,
+             "joint": config.sublayer.qk_norm_joint, "heads": config.sublayer.qk_norm_heads,
+             "part": config.rotary_width < config.d_k,
              "window": config.mask_of(layer) == "sliding-window"}
     for name in filter(holds.get, holds):
         labels |= {key.removesuffix(f"_{name}"): text for key, text in labels.items() if key.endswith(f"_{name}")}
     if group > 1:
         labels["note"] += f" {labels['grouped']}"
-    values = {"window": config.window, "turned": config.rotary_width, "d_k": config.d_k, "group": group}
+    values = {"window": config.scores.window, "turned": config.rotary_width, "d_k": config.d_k, "group": group}
     return {key: functools.reduce(lambda text, name: text.replace(f"{{{name}}}", str(values[name])), values, text)
             for key, text in labels.items()}
 
@@ -286,8 +289,8 @@ def _key_lines(page: Lesson, block: BlockTrace, steps: Steps, weights: Block, j:
         gain = to_numpy(gains(weights.k_norm, config, shared))
         mean, scale = (float(each[j]) for each in statistics(block.K, weights.k_norm, config, shared))
         normed = (k - mean) / scale * gain
-        kind = "_joint" if config.qk_norm_joint else "_heads" if config.qk_norm_heads else ""
-        less = f" - {bracketed(latex_operand(mean))}" if config.qk_norm_heads else ""
+        kind = "_joint" if config.sublayer.qk_norm_joint else "_heads" if config.sublayer.qk_norm_heads else ""
+        less = f" - {bracketed(latex_operand(mean))}" if config.sublayer.qk_norm_heads else ""
         lines.append((page.label(f"numbers_norm{kind}", j=j, n=len(k), mean=plain_number(mean, 6),
                                  scale=plain_number(scale, 6)),
                       rf"\hat{{k}}_{{{j},{c}}} = \frac{{{latex_operand(k[c])}{less}}}{{{latex_operand(scale)}}} \cdot "
@@ -298,12 +301,12 @@ def _key_lines(page: Lesson, block: BlockTrace, steps: Steps, weights: Block, j:
         mate, place = (c + half, "first") if c < half else (c - half, "second")
         angle = j * _frequencies(weights)[c % half]
         a, b = k[c], -k[mate] if c < half else k[mate]
-        cos, sin = config.rotary_gain * math.cos(angle), config.rotary_gain * math.sin(angle)
+        cos, sin = config.rotary.rotary_gain * math.cos(angle), config.rotary.rotary_gain * math.sin(angle)
         terms = [rf"{bracketed(latex_operand(value))} \cdot {bracketed(latex_operand(factor))}"
                  for value, factor in ((a, cos), (b, sin))]
         name = page.label(f"numbers_turn_{place}", j=j, c=c, other=mate, angle=plain_number(angle, 6))
-        if config.rotary_gain != 1:
-            name += ". " + page.label("numbers_turn_gain", gain=plain_number(config.rotary_gain, 6))
+        if config.rotary.rotary_gain != 1:
+            name += ". " + page.label("numbers_turn_gain", gain=plain_number(config.rotary.rotary_gain, 6))
         lines.append((name,
                       rf"k'_{{{j},{c}}} = {' + '.join(terms)} = {latex_number(a * cos + b * sin)}"))
     return lines

@@ -1,6 +1,11 @@
 // The numbers of one head for one query, each computed from those before, in float64, as in
 // core/analysis/attention_steps.py. The browser has the keys of a window, and the totals of those outside it.
 
+/** @import { Message } from "./steps.js" */
+/** @typedef {Record<"j" | "r" | "dot" | "scale" | "cap" | "bias" | "score" | "exp", number> & { seen: boolean,
+ *   alpha?: number, AV?: Float64Array, token?: string, k?: ArrayLike<number> }
+ *   & Record<"X" | "K" | "V", Float32Array>} Item */
+
 export const product = (a, b) => a.reduce((sum, value, c) => sum + value * b[c], 0);
 
 /** a − b, and exactly 0 where a and b differ only by the rounding of sums in another order. */
@@ -18,13 +23,14 @@ export const capped = (x, cap) => (cap ? cap * Math.tanh(x / cap) : x);
  * All numbers of a variant: `items`, one for each key of the window, with the dot product, its scaled form, that form
  * capped, the bias, the score, e^(s − top), the weight α and α v; what the keys outside add (restAlpha, restAV); what
  * the head's sink takes (sinkExp, sinkAlpha; 0 without one); and the output `out`.
- * `header` is what Python packed, with its arrays.
+ * @param {Message} header
  */
 export function numbersOf(header, simple) {
   const { window: keys, sizes, chosen, rest } = header, i = keys.indexOf(chosen.position);
   const vectors = vectorsOf(header, simple);
   const outside = simple ? rest.simple : rest.head, width = simple ? sizes.d : sizes.d_v;
   const divisor = simple ? Math.sqrt(sizes.d) : header.scaled ? header.divisor : 1;
+  /** @type {Item[]} */
   const items = keys.map((j, r) => {
     const dot = dotOf(header, vectors.q, vectors.K[r], simple), scale = dot / divisor;
     const cap = simple ? scale : capped(scale, header.cap), bias = simple ? 0 : header.bias[r], score = cap + bias;
@@ -46,22 +52,25 @@ export function numbersOf(header, simple) {
   return { items, i, q: vectors.q, total, top: outside.top, out, restAV, restAlpha, sinkExp, sinkAlpha, width };
 }
 
+/** @param {Message} header @param {Float32Array} values */
 const rowsOf = (header, values, width) => header.window.map((_, r) => values.subarray(r * width, (r + 1) * width));
 
-/** The query, and the window's rows of X, K and V; the simple variant takes the stream for all of them. */
+/** The query, and the window's rows of X, K and V; the simple variant takes the stream for all of them.
+    @param {Message} header */
 function vectorsOf(header, simple) {
   const { window: keys, chosen, sizes } = header, X = rowsOf(header, simple ? header.stream : header.X, sizes.d);
   if (simple) return { X, q: X[keys.indexOf(chosen.position)], K: X, V: X };
   return { X, q: header.q, K: rowsOf(header, header.K, sizes.d_k), V: rowsOf(header, header.V, sizes.d_v) };
 }
 
+/** @param {Message} header */
 function dotOf({ score, v_S }, q, k, simple) {
   if (simple || score !== "additive") return product(q, k);
   return q.reduce((sum, value, c) => sum + v_S[c] * Math.tanh(value + k[c]), 0);
 }
 
 /** The query and the window's keys after each step that changes them: after the projections, after the norm, and as the
-    scores use them. */
+    scores use them. @param {Message} header */
 export function levelsOf(header, stages) {
   const { norm, sizes: { d_k } } = header, K = rowsOf(header, header.K_raw, d_k);
   const levels = { qkv: { q: header.q_raw, K } };

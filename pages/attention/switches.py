@@ -28,6 +28,7 @@ from core.figures.residual_stream import two_distributions
 from core.model import attention, checkpoints
 from core.model.config import ModelConfig
 from core.model.intervention import Intervention
+from core.model.scores import additive_scores, cosine_scores, multiplicative_scores
 from core.model.trace import BlockTrace, Trace
 from pages.attention.shared import PREFIX, listed, numbered, own_seed, read, show
 
@@ -45,8 +46,8 @@ def switched(run: Run) -> Intervention:
     """The settings of the switches that differ from the model's own."""
     config, mask, score = run.model.config, read("mask"), read("score")
     return Intervention(
-        scale_scores=(False if read("scaling") == "off" and config.scale_scores and score_of(run) not in UNDIVIDED
-                      else None),
+        scale_scores=(False if read("scaling") == "off" and config.scores.scale_scores
+                      and score_of(run) not in UNDIVIDED else None),
         mask=None if mask in ("own", own_mask(config)) and mask != "sliding-window" else mask,
         window=read("width") if mask == "sliding-window" else None,
         score=None if score in ("own", config.score) else score, score_seed=read("seed") if is_random(run) else 0)
@@ -54,7 +55,7 @@ def switched(run: Run) -> Intervention:
 
 def own_mask(config: ModelConfig) -> str:
     """The model's mask by its name; "mixed" where its blocks differ."""
-    return "mixed" if config.block_masks else config.mask
+    return "mixed" if config.scores.block_masks else config.mask
 
 
 def score_of(run: Run) -> str:
@@ -116,8 +117,8 @@ def draw(page: Lesson, run: Run) -> Reading:
         _bars(page, compared)
     page.note(_note(page, run, change))
     return Reading(_lines(page, run, change, effect), question(page, run),
-                   [attention.dot_product_scores, attention.multiplicative_scores, attention.additive_scores,
-                    attention.cosine_scores, attention.masked_softmax],
+                   [attention.dot_product_scores, multiplicative_scores, additive_scores,
+                    cosine_scores, attention.masked_softmax],
                    {"expected_tokens.csv" if run.is_encoder else "next_tokens.csv": lambda: compared,
                     "patterns.csv": lambda: _patterns_table(run, change)},
                    f".st-key-{PREFIX}switches_bars", title, trained_table(page, run),
@@ -182,7 +183,8 @@ def _controls(page: Lesson, run: Run) -> None:
     config = run.model.config
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
         pick(page, run, "layer", "head", "position")
-        listed(page, "scaling", page.label(f"scaled_{config.scale_scores and config.score != 'additive'}".lower()), 190)
+        listed(page, "scaling", page.label(
+            f"scaled_{config.scores.scale_scores and config.score != 'additive'}".lower()), 190)
         mask = listed(page, "mask", page.label(f"mask_name_{own_mask(config)}"), 204)
         if mask == "sliding-window":
             numbered(page, "width")
@@ -290,8 +292,9 @@ def _lines(page: Lesson, run: Run, change: Intervention, effect: Effect) -> list
 def _score_line(page: Lesson, run: Run, change: Intervention) -> tuple[str, str]:
     """The score function of the switched pass."""
     config, score = run.model.config, score_of(run)
-    divided = r" / \sqrt{d_k}" if config.scale_scores and change.scale_scores is None else ""
-    divided = divided.replace(r"\sqrt{d_k}", latex_operand(config.score_divisor)) if config.score_divisor else divided
+    divided = r" / \sqrt{d_k}" if config.scores.scale_scores and change.scale_scores is None else ""
+    if config.scores.score_divisor:
+        divided = divided.replace(r"\sqrt{d_k}", latex_operand(config.scores.score_divisor))
     bias = " + b_{ij}" if config.positions in ("alibi", "relative") else ""
     product = product_latex(dataclasses.replace(config, score="dot" if score == "cosine" else score), "i", "j")
     if score == "cosine":

@@ -1,9 +1,10 @@
 // Three vectors of two numbers that a hand moves in the plane, or types, and every number on the way to the output of
 // the third.
-import { diamond, dot, line, shade, stroke, Surface, write } from "../../core/components/lib/canvas.js";
+import { diamond, dot, line, shade, stroke, write } from "../../core/components/lib/canvas.js";
 import { button, fill, make, marked } from "../../core/components/lib/dom.js";
 import { Instrument } from "../../core/components/lib/instrument.js";
 import { decimals } from "../../core/components/lib/numbers.js";
+import { Surface } from "../../core/components/lib/surface.js";
 import { fitHeight, mounted } from "../../core/components/lib/view.js";
 import { attend } from "./three_work.js";
 
@@ -19,10 +20,14 @@ const clean = (value) => Math.round(value * 1e9) / 1e9;
 const pair = (values) => `(${values.map((value) => decimals(clean(value), 2)).join(", ")})`;
 const short = (values) => `(${values.map((value) => decimals(clean(value), 2).replace(/\.?0+$/, "")).join(", ")})`;
 
+/** @typedef {{ matrices: Record<string, number[][]>, settings: { points: number[][], weights: "off" | "on" },
+ *   labels: Record<string, string>, present: boolean }} Message */
+
+/** @extends {Instrument<Message>} */
 class Three extends Instrument {
   constructor(root) {
     super(root);
-    this.settings = {};
+    this.settings = /** @type {Message["settings"]} */ ({});
     this.held = null;       // the number of the vector that the hand holds
     const bar = make("div", "bar", root);
     this.variants = make("div", "variants", bar);
@@ -39,6 +44,7 @@ class Three extends Instrument {
     this.note = make("p", "note", side);
   }
 
+  /** @param {Message} header */
   receive(header) {
     super.receive(header);
     this.matrices = header.matrices;
@@ -71,7 +77,8 @@ class Three extends Instrument {
   // ---- the table ----------------------------------------------------------------------------------------------------
 
   /** The columns behind the vectors: [kind, heading, what an item says there, what the last row says]. A projector has
-      no room for all of them, and a narrow one for none of the powers. */
+      no room for all of them, and a narrow one for none of the powers.
+      @returns {any[][]} */
   columnsHere() {
     const { labels, weighted, fontSize } = this, own = weighted ? "on" : "off", present = fontSize > 12;
     const narrow = present && weighted, shortOfRoom = narrow || (present && window.innerWidth <= 1150);

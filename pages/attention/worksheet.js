@@ -1,9 +1,7 @@
-// header: identity; tokens [4]; given {X, W_Q, W_K, W_V}; solution and mistakes {step: matrix}, {step: {slip: matrix}},
-// where a matrix is rows of numbers, "-inf" or null; cells {"step.row.column": [typed, 1 where it was shown]}; text.
 // Compare a reader's entries with the solution; Python's session keeps them.
 import { button, draw, fill, make, spokenLine } from "../../core/components/lib/dom.js";
 import { plain, written } from "../../core/components/lib/numbers.js";
-import { mounted, onWidth } from "../../core/components/lib/view.js";
+import { mounted, onWidth, View } from "../../core/components/lib/view.js";
 
 const GIVEN = ["X", "W_Q", "W_K", "W_V"];
 const STEPS = ["Q", "K", "V", "products", "scaled", "masked", "weights", "output"];
@@ -55,9 +53,20 @@ function named(node, name) {
   for (const [k, part] of name.split(/_(\w)/).entries()) node.append(k % 2 ? make("sub", "", null, part) : part);
 }
 
-class Worksheet {
+/** solution by step, mistakes by step and slip; cells by "step.row.column": what was typed, and 1 where it was shown.
+ * @typedef {Record<string, (number | "-inf" | null)[][]>} Matrices
+ * @typedef {{ identity: string, tokens: string[], given: Matrices, solution: Matrices,
+ *   mistakes: Record<string, Matrices>, cells: Record<string, [string, number]>,
+ *   text: Record<string, string>, scale: number }} Message */
+
+/** @typedef {{ input: HTMLInputElement, place: HTMLElement, step: string, i: number, j: number }} Field */
+/** @typedef {{ given: Record<string, number[][]>, solution: Record<string, number[][]>, fields: Record<string, Field>,
+ *   mistakes: Record<string, [string, number[][]][]>, counts: Record<string, HTMLElement> }} Sheet */
+
+/** @extends {View<Pick<Message, "identity" | "tokens" | "cells"> & Sheet>} */
+class Worksheet extends View {
   constructor(root) {
-    this.root = root;
+    super(root);
     this.bar = make("div", "bar", root);
     const head = make("div", "head", this.bar);
     this.title = make("div", "title", head);
@@ -78,6 +87,7 @@ class Worksheet {
     onWidth(root, () => this.paintPicture());
   }
 
+  /** @param {Message} header */
   receive(header) {
     const same = this.identity === header.identity;
     if (!same) this.settle();

@@ -2,7 +2,7 @@
 // ones; a plain click opens the lesson in the same session.
 import { button, fill, indexed, labelled, make } from "../../core/components/lib/dom.js";
 import { followed } from "../../core/components/lib/links.js";
-import { mounted } from "../../core/components/lib/view.js";
+import { mounted, View } from "../../core/components/lib/view.js";
 import { answers, forget, keepAll } from "../../core/components/prediction/memory.js";
 import { drawClock, drawPlan } from "./class_plan.js";
 import { drawHandout } from "./handout.js";
@@ -10,16 +10,40 @@ import { address } from "./places.js";
 
 const DONE = "transformer-course-done";      // the lessons that a reader has ticked, in the browser's own store
 
-class Course {
+/** @typedef {{ id: string, name: string }} Named */
+/** @typedef {{ name?: string, from: number, minutes: number }} Timed */
+/** @typedef {{ id: string, idea: string, seen: string, where: string | null }} Idea */
+/** @typedef {Record<"term" | "symbol" | "shape" | "definition" | "lesson", string> & { where: string | null }} Term */
+/** @typedef {{ lessons: (Named & { section: string, minutes: number, sentence: string, questions: string[],
+ *   goals: string[] })[] }} Lessons */
+/** @typedef {{ deck: string, parts: { name: string, ideas: Idea[] }[], steps: Timed[], questions: { id: string,
+ *   ask: string }[], reading: { title: string, url: string, why: string }[] }} Lectures */
+/** @typedef {{ steps: (Timed & Record<"id" | "title" | "ask" | "options" | "lesson" | "look", string>)[],
+ *   title: string, about: string, own: boolean, undo: boolean, no_file: boolean, file: string, fits: boolean,
+ *   packed: string, origin: string }} Class */
+/** @typedef {{ file: string, name: string, n: number }} Handout */
+/** @typedef {{ terms: Term[], lessons: Named[], term: string, group: "letters" | "lessons" }} Glossary */
+/** files: without and with the solution. @typedef {{ files: [string, string], solved: boolean }} Sheet */
+/** What all kinds have, and the fields of the kind.
+ * @typedef {{ kind: "lessons" | "lectures" | "class" | "handout" | "glossary" | "sheet", scale: number,
+ *   text: Record<string, string>, base: string,
+ *   links: Record<string, import("./places.js").Place> }
+ *   & Partial<Lessons & Lectures & Class & Handout & Glossary & Sheet>} Message */
+
+/** @extends {View} */
+class Course extends View {
   constructor(root) {
-    this.root = root;
+    super(root);
     this.find = "";
   }
 
+  /** @param {Message} header */
   receive(header) {
     const written = JSON.stringify(header);
     if (this.written === written) return;
-    Object.assign(this, { written, header, text: header.text });
+    this.written = written;
+    this.header = header;
+    this.text = header.text;
     this.root.replaceChildren();
     this.bar = make("div", "bar", this.root);
     this[header.kind]();

@@ -1,5 +1,7 @@
 // The addresses of the places that Python names for a picture of the course.
 
+/** @typedef {{ path: string, set: Record<string, string | null> }} Place */
+
 /** A place of the header's links as an address: what all lessons share, and its own settings over it. */
 export function address({ base }, { path, set }) {
   const query = new URLSearchParams(base);

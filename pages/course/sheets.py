@@ -46,7 +46,7 @@ def draw(page: Lesson) -> None:
 def sheet(page: Lesson, run: Run, kind: str, seed: int) -> Sheet:
     """The sheet of one of SHEETS, by its number."""
     values, blocks = MAKERS[kind](page, run, seed)
-    is_own = kind == "positions" or kind == "counting" and (seed or run.model.config.n_experts)
+    is_own = kind == "positions" or kind == "counting" and (seed or run.model.config.experts.n_experts)
     footer = ("footer_rounded" if kind in ("sampling", "chain") else "footer_own" if is_own else "footer_exact")
     return Sheet(page.label(f"{kind}_title"), page.label("note", seed=seed, model=run.title),
                  page.label(f"{kind}_intro", **values), blocks, page.label("name"),
@@ -151,7 +151,7 @@ def _counting(page: Lesson, run: Run, seed: int) -> tuple[dict, list[Block]]:
              [page.label("counting_ratio"), _blank(counts["blocks"] / counts["rough"])]]
     biases = {(True, True): "all", (False, True): "mlp", (True, False): "attention", (False, False): "none"}[
         config.attention_bias, config.mlp_bias]
-    norm = "both" if config.norm_bias else "gain" if config.norm_gain else "none"
+    norm = "both" if config.sublayer.norm_bias else "gain" if config.sublayer.norm_gain else "none"
     blocks = [_block(page, "counting_parts", _labels(page, "counting", "part", "formula", "number"), rows,
                      norm=page.label(f"counting_norm_{norm}"), norms=counting.norm_count(config),
                      biases=page.label(f"counting_biases_{biases}")),
@@ -169,7 +169,7 @@ def _formulas(page: Lesson, config: ModelConfig) -> dict[str, str]:
     return {"E": "|V| d", "P": "N d" if config.positions == "learned" else "",
             "attention": "4 d^2" if usual else "h d d_k + h_kv d (d_k + d_v) + h d_v d",
             "mlp": "3 d d_ff" if config.gated else "2 d d_ff", "blocks": page.label("counting_formula_blocks"),
-            "norms": page.label(f"counting_formula_norms_{'both' if config.norm_bias else 'gain'}"),
+            "norms": page.label(f"counting_formula_norms_{'both' if config.sublayer.norm_bias else 'gain'}"),
             "biases": "L (4 d + d_ff + d)" if all_biases else "", "output": "|V| d",
             "total": page.label("counting_formula_total")}
 

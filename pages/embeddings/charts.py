@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from core.figures.channels import by_index, kinds, quantity, tips
-from core.figures.heads import distinct
+from core.figures.names import distinct
 from core.figures.numbers import readable
 from core.figures.style import FONT, MONO, colour, haloed, overlaid, template, untitled
 from core.figures.thinning import thinned

@@ -42,7 +42,7 @@ class Paths:
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
     """How alike a token's two last vectors are; nothing is asked where it can see the same in both texts."""
-    if run.model.config.embedding_width:
+    if run.model.config.embedding.embedding_width:
         return None
     other = _other(page, run)
     names = _common(run, other)
@@ -75,7 +75,7 @@ def _around(run: Run, token_id: int) -> str:
 
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the instrument; return what it shows."""
-    if run.model.config.embedding_width:
+    if run.model.config.embedding.embedding_width:
         return cannot(page.label("contexts_mapped", e=run.model.config.d_embedding, d=run.model.config.d_model))
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.markdown(page.label("other"), width="content", help=page.label("other_help"))

@@ -7,7 +7,7 @@ from core.analysis import embeddings
 from core.app.lesson import Lesson, Prediction, Question, Reading, Truth, Word, guess_of
 from core.app.state import Run
 from core.base.markdown import code
-from core.figures.heads import distinct
+from core.figures.names import distinct
 from core.figures.numbers import bracketed, latex_number, readable
 from core.figures.positions import cosine_latex, dot_latex
 from pages.embeddings import charts as figures

@@ -1,5 +1,5 @@
 // One-hot (N × |V|) times E (|V| × d) is X (N × d): the tokens of the prompt as rows on the left and on the right, the
-// picked one's row of E between them.
+// picked one's row of E between them; on a phone the rows on the left stand above the others.
 import { beginDrawing, stroke, writeText } from "../../core/components/lib/canvas.js";
 import { css } from "../../core/components/lib/colours.js";
 import { fill, make } from "../../core/components/lib/dom.js";
@@ -10,12 +10,19 @@ import { whenStyled } from "../../core/components/lib/theme.js";
 import { fitHeight, keepFitted } from "../../core/components/lib/view.js";
 
 const HEADING = 40, GAP = 46, FOOT = 6;
+const LEAST_ROW = 720;          // px of width with room for all three beside each other
+
+/** window: the shown rows of E, window_ids and window_tokens their tokens; product: (N, d).
+ * @typedef {{ n: number, d: number, vocab_size: number, ids: number[], tokens: string[], marked: number[],
+ *   window_ids: number[], window_tokens: string[], picked: number,
+ *   text: Record<"one_hot" | "result" | "column" | "entry" | "keys" | "matrix", string>, least: number,
+ *   most: number, foot: number, scale: number, theme: string, window: Float32Array, product: Float32Array }} Message */
 
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component;
   const root = parentElement.querySelector(".product");
   const view = (root.view ??= build(root));
-  Object.assign(view, unpack(data), { send: setTriggerValue });
+  Object.assign(view, /** @type {Message} */ (unpack(data)), { send: setTriggerValue });
   view.reach = [view.window, view.product].reduce(
     (most, values) => values.reduce((larger, value) => Math.max(larger, Math.abs(value)), most), 0) || 1;
   view.stage.ariaLabel = view.text.keys;
@@ -52,21 +59,22 @@ function pick(view, row) {
 function arrange(view) {
   const { stage, scale } = view, width = stage.clientWidth, ratio = window.devicePixelRatio || 1;
   if (!width) return;
-  const height = fitHeight(stage, view.least, view.most, view.foot), names = 78 * scale, ids = 128 * scale;
-  const room = width - names - 2 * GAP - ids;
-  const part = (x, wide) => ({ x, width: wide, end: x + wide });
-  const left = part(names, room * 0.3), middle = part(left.end + GAP + ids, room * 0.35);
-  const right = part(middle.end + GAP, room * 0.35 - 4);
-  Object.assign(view, { width, height, ratio, type: 12 * scale, names, left, middle, right, top: HEADING,
-    inner: height - HEADING - FOOT });
-  stage.style.height = `${height}px`;
+  const tall = fitHeight(stage, view.least, view.most, view.foot), names = 78 * scale, ids = 128 * scale;
+  const stacked = width < LEAST_ROW, below = stacked ? tall : 0, room = width - ids - GAP - (stacked ? 0 : names + GAP);
+  const part = (x, wide, top) => ({ x, width: wide, end: x + wide, top: top + HEADING });
+  const left = part(names, stacked ? width - names - 4 : room * 0.3, 0), from = stacked ? 0 : left.end + GAP;
+  const middle = part(from + ids, room * (stacked ? 0.5 : 0.35), below);
+  const right = part(middle.end + GAP, middle.width - 4, below);
+  Object.assign(view, { width, height: below + tall, ratio, type: 12 * scale, names, left, from, middle, right, stacked,
+    inner: tall - HEADING - FOOT });
+  stage.style.height = `${view.height}px`;
   paint(view);
 }
 
-// The place of row i of n rows: [top, height]. Few rows do not fill the height.
-function place(view, i, n) {
+// The place of row i of n rows of a part: [top, height]. Few rows do not fill the height.
+function place(view, part, i, n) {
   const height = Math.min(view.inner / n, 48 * view.scale);
-  return [view.top + i * height, height];
+  return [part.top + i * height, height];
 }
 
 function paint(view) {
@@ -81,21 +89,22 @@ function paint(view) {
 }
 
 function headings(view) {
-  const { left, middle, right, text } = view;
-  for (const [{ x, width }, heading] of [[left, text.one_hot], [middle, text.matrix], [right, text.result]]) {
-    const [symbol, shape] = heading.split("|");
-    writeText(view, symbol, x, 10, { bold: true, room: width });
-    writeText(view, shape, x, 26, { meaning: "muted", room: width });
+  const { left, from, middle, right, stacked, text } = view, start = stacked ? from + 20 : middle.x;
+  const over = { ...middle, x: start, width: middle.end - start };
+  for (const [{ x, width, top }, heading] of [[left, text.one_hot], [over, text.matrix], [right, text.result]]) {
+    const [symbol, shape] = heading.split("|"), y = top - HEADING;
+    writeText(view, symbol, x, y + 10, { bold: true, room: width });
+    writeText(view, shape, x, y + 26, { meaning: "muted", room: width });
   }
 }
 
 // A line for each token, with its 1 at the place of its id between 0 and |V|; all other entries are 0.
 function oneHot(view) {
-  const { left, n } = view, [, height] = place(view, 0, n);
+  const { left, n } = view, [, height] = place(view, left, 0, n);
   const every = Math.max(1, Math.ceil((view.type * 1.15) / height));
   for (let i = 0; i < n; i++) {
-    const [top] = place(view, i, n), y = top + height / 2, chosen = i === view.picked;
-    const x = left.x + ((view.ids[i] + 0.5) / view.vocab_size) * left.width, near = x > left.end - 20;
+    const [top] = place(view, left, i, n), y = top + height / 2, chosen = i === view.picked;
+    const x = oneAt(view, i), near = x > left.end - 20;
     if (chosen) fillBox(view, "panel", 0, top, left.end, height);
     fillBox(view, "grid", left.x, y - 0.5, left.width, 1);
     const tall = chosen ? Math.max(5, Math.min(height * 0.8, 14)) : Math.max(2, Math.min(height * 0.55, 8));
@@ -110,6 +119,9 @@ function oneHot(view) {
   }
 }
 
+// The x of a token's 1.
+const oneAt = ({ left, ids, vocab_size: v }, i) => left.x + ((ids[i] + 0.5) / v) * left.width;
+
 function fillBox({ context, ink }, meaning, x, y, width, height) {
   context.fillStyle = ink(meaning);
   context.fillRect(x, y, width, height);
@@ -119,7 +131,7 @@ function fillBox({ context, ink }, meaning, x, y, width, height) {
 function rows(view, part, values, n, chosen) {
   const { context, d } = view, cell = part.width / d;
   for (let i = 0; i < n; i++) {
-    const [y, height] = place(view, i, n), gap = height > 6 ? 1 : 0;
+    const [y, height] = place(view, part, i, n), gap = height > 6 ? 1 : 0;
     for (let c = 0; c < d; c++) {
       context.fillStyle = css(view.colours[Math.round(127.5 + (127.5 * values[i * d + c]) / view.reach)]);
       context.fillRect(part.x + c * cell, y, cell + 0.4, height - gap);
@@ -132,16 +144,17 @@ function rows(view, part, values, n, chosen) {
 function frames(view, part, n, chosen, { dash = [], meaning = "residual-ink" }) {
   stroke(view.context, view.ink(meaning), dash.length ? 1.5 : 2.5, dash);
   for (const i of chosen) {
-    const [y, height] = place(view, i, n);
+    const [y, height] = place(view, part, i, n);
     view.context.strokeRect(part.x - 1, y - 1, part.width + 2, Math.max(height, 4) + 1);
   }
   view.context.setLineDash([]);
 }
 
 function windowNames(view) {
-  const { left, middle, scale, window_ids: ids } = view, from = left.end + GAP - 6;
+  const { middle, scale, window_ids: ids } = view, from = view.from - 6;
   ids.forEach((id, i) => {
-    const [top, height] = place(view, i, ids.length), y = top + height / 2, chosen = id === view.ids[view.picked];
+    const [top, height] = place(view, middle, i, ids.length), y = top + height / 2;
+    const chosen = id === view.ids[view.picked];
     if (chosen) fillBox(view, "panel", from, top, middle.x - from - 2, height);
     const style = { align: "right", mono: true, bold: chosen, meaning: chosen ? "text" : "muted" };
     writeText(view, view.window_tokens[i], middle.x - 8 - 42 * scale, y, { ...style, room: 76 * scale });
@@ -151,27 +164,35 @@ function windowNames(view) {
 
 // × and =, and the paths from the 1 to the row of E and on to the product.
 function signs(view) {
-  const { context, left, middle, right, window_ids: ids } = view;
-  const centre = (i, n) => { const [y, height] = place(view, i, n); return y + height / 2; };
-  const from = centre(view.picked, view.n), via = centre(ids.indexOf(view.ids[view.picked]), ids.length);
+  const { context, left, from, middle, right, stacked, picked, n, window_ids: ids } = view;
+  const centre = (part, i, n) => { const [y, height] = place(view, part, i, n); return y + height / 2; };
+  const one = centre(left, picked, n), via = centre(middle, ids.indexOf(view.ids[picked]), ids.length);
   stroke(context, view.ink("residual-ink"), 1.5);
-  for (const [x1, y1, x2, y2] of [[left.end + 2, from, left.end + GAP - 8, via],
-    [middle.end + 3, via, right.x - 4, from]]) {
-    context.beginPath();
-    context.moveTo(x1, y1);
-    context.bezierCurveTo((x1 + x2) / 2, y1, (x1 + x2) / 2, y2, x2, y2);
-    context.stroke();
-  }
-  for (const [sign, part] of [["×", left], ["=", middle]])
-    writeText(view, sign, part.end + GAP / 2, 12, { align: "center", bold: true, size: 1.5 });
+  if (stacked) path(context, [oneAt(view, picked), one + 8], [middle.x + middle.width / 2, via - 4], false);
+  else path(context, [left.end + 2, one], [from - 8, via]);
+  path(context, [middle.end + 3, via], [right.x - 4, centre(right, picked, n)]);
+  const sign = { align: "center", bold: true, size: 1.5 }, y = middle.top - HEADING + 12;
+  writeText(view, "×", stacked ? from + 8 : left.end + GAP / 2, y, sign);
+  writeText(view, "=", middle.end + GAP / 2, y, sign);
+}
+
+// A curve that begins and ends level, or upright.
+function path(context, [x1, y1], [x2, y2], isLevel = true) {
+  const x = (x1 + x2) / 2, y = (y1 + y2) / 2;
+  context.beginPath();
+  context.moveTo(x1, y1);
+  if (isLevel) context.bezierCurveTo(x, y1, x, y2, x2, y2);
+  else context.bezierCurveTo(x1, y, x2, y, x2, y2);
+  context.stroke();
 }
 
 // The part and the row under the pointer, the pointer's x, and the height of a row; null between the parts.
 function cellAt(view, event) {
-  const box = view.stage.getBoundingClientRect(), x = event.clientX - box.left, { left, middle, right } = view;
-  const part = x < left.end ? left : [middle, right].find((other) => x >= other.x && x < other.end);
-  const n = part === middle ? view.window_ids.length : view.n, [, height] = place(view, 0, n);
-  const row = Math.floor((event.clientY - box.top - view.top) / height);
+  const box = view.stage.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top;
+  const { left, middle, right, stacked } = view, isLeft = stacked ? y < middle.top - HEADING : x < left.end;
+  const part = isLeft ? left : [middle, right].find((other) => x >= other.x && x < other.end);
+  const n = part === middle ? view.window_ids.length : view.n, [, height] = place(view, left, 0, n);
+  const row = Math.floor((y - part?.top) / height);
   return part && row >= 0 && row < n ? { part, row, x, height } : null;
 }
 
@@ -189,5 +210,5 @@ function read(view, event) {
     words.push(make("small", "", null, ` ${fill(text.entry, { symbol, id: ofE ? id : row, c })} `),
       make("output", "", null, exact((ofE ? view.window : view.product)[row * d + c])));
   }
-  showTip(view.tip, words, x - view.stage.parentElement.scrollLeft, view.top + row * height, height);
+  showTip(view.tip, words, x, part.top + row * height, height);
 }

@@ -25,8 +25,7 @@ HERE = Path(__file__).parent
 # A row for each token of the prompt, the row of E that the picked one selects, and the product.
 _picture = declare(
     "embedding_product", HERE / "one_hot.js",
-    html='<div class="product"><div class="scroll">'
-         '<div class="stage" tabindex="0" role="listbox"><canvas></canvas></div></div>'
+    html='<div class="product"><div class="stage" tabindex="0" role="listbox"><canvas></canvas></div>'
          '<div class="tip" hidden></div><div class="spoken" aria-live="polite"></div></div>',
     styles=(PATTERN_CSS, HERE / "one_hot.css"))
 

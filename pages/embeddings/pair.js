@@ -14,11 +14,19 @@ import { fitHeight, keepFitted } from "../../core/components/lib/view.js";
 const NARROW = 560;         // px: below it E stands above Eᵀ, with as few tokens as have room side by side
 const FEW = 6;
 
+/** widths: of E and U, whose rows are those of the shown tokens.
+ * @typedef {{ ids: number[], tokens: string[], picked: number, out: string,
+ *   text: Record<"in" | "out" | "h" | "terms" | "u" | "y" | "entry" | "number" | "keys", string>,
+ *   products: string[], u: string[], y: number[], percent: string[], reads: string[], sums: string[],
+ *   widths: [number, number], least: number, most: number, foot: number, scale: number, theme: string,
+ *   E: Float32Array, U: Float32Array, h: Float32Array }} Message */
+
 export default function (component) {
   const { data, parentElement, setStateValue } = component;
   const root = parentElement.querySelector(".pair-view");
   const view = (root.view ??= build(root)), { echoes } = view;
-  Object.assign(view, unpack(data), { send: (picked) => setStateValue("settings", { picked, sent: echoes.sent }) });
+  Object.assign(view, /** @type {Message} */ (unpack(data)),
+    { send: (picked) => setStateValue("settings", { picked, sent: echoes.sent }) });
   echoes.hear(heardIn(data));
   // a hand that has gone on stays where it is, if its token is still shown
   if (!echoes.moves(view.ids[view.picked])) view.picked = Math.max(0, view.ids.indexOf(echoes.value));
@@ -191,7 +199,8 @@ function framed(view) {
   context.strokeRect(x + 2, bars.y - 0.75 * type, column - 4, 1.9 * type);
 }
 
-/** The cell under the pointer: its part, its token k if it has one, its number c, and the place of the tip. */
+/** The cell under the pointer: its part, its token k if it has one, its number c, and the place of the tip.
+ * @returns {{ x: number, y: number, part: string, k?: number, of?: number, c: number } | null} */
 function cellAt(view, event) {
   const box = view.stage.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top;
   const { left, right, row, column, order, widths: [e, d], h_box: h, terms_box: terms, names, picked, type } = view;

@@ -126,7 +126,7 @@ def _operand(value: float) -> str:
 
 def _is_plain(config: ModelConfig) -> bool:
     """Whether h times the row is the logit itself, without a scale, a bias or a cap."""
-    return config.logit_scale == 1 and not config.unembedding_bias and not config.logit_cap
+    return config.head.logit_scale == 1 and not config.head.unembedding_bias and not config.head.logit_cap
 
 
 def _lines(page: Lesson, run: Run, at: int, j: int) -> list[tuple[str, str]]:
@@ -143,7 +143,7 @@ def _lines(page: Lesson, run: Run, at: int, j: int) -> list[tuple[str, str]]:
     return [(page.label("pair_numbers_logit", **words),
              rf"h_N^L \cdot {E}_{{{j}}} = \sum_c h_c\,{E}_{{{j},c}} = {terms} + \dots = {product}"),
             (page.label("pair_numbers", **words,
-                        added=page.label("pair_numbers_added") if config.unembedding_bias else ""),
+                        added=page.label("pair_numbers_added") if config.head.unembedding_bias else ""),
              rf"u_{{{j}}} = {_logit_latex(config, E, j)} = {logit}, \qquad y_{{{j}}} = "
              rf"\frac{{e^{{u_{{{j}}}}}}}{{\sum_k e^{{u_k}}}} = e^{{{logit} - {total}}} = "
              rf"{latex_number(float((u[j] - u.logsumexp(0)).exp()))}"),
@@ -155,11 +155,11 @@ def _lines(page: Lesson, run: Run, at: int, j: int) -> list[tuple[str, str]]:
 def _logit_latex(config: ModelConfig, E: str, j: int) -> str:
     """LaTeX of the logit of token j: its row times the last vector, with the model's scale, bias and cap."""
     logit = rf"h_N^L \cdot {E}_{{{j}}}"
-    if config.logit_scale != 1:
-        logit = rf"{latex_number(config.logit_scale)} \cdot {logit}"
-    logit += f" + b_{{{j}}}" if config.unembedding_bias else ""
-    cap = latex_number(config.logit_cap)
-    return rf"{cap} \tanh\left(({logit}) / {cap}\right)" if config.logit_cap else logit
+    if config.head.logit_scale != 1:
+        logit = rf"{latex_number(config.head.logit_scale)} \cdot {logit}"
+    logit += f" + b_{{{j}}}" if config.head.unembedding_bias else ""
+    cap = latex_number(config.head.logit_cap)
+    return rf"{cap} \tanh\left(({logit}) / {cap}\right)" if config.head.logit_cap else logit
 
 
 def _table(run: Run, at: int) -> pd.DataFrame:

@@ -2,7 +2,7 @@
 import bisect
 import collections
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -137,11 +137,10 @@ def _principal(page: Lesson, space: Space, token_id: int, k: int) -> Map:
 
 def _neighbourhoods(page: Lesson, run: Run, space: Space, token_id: int) -> Map:
     """The first N_MAPPED tokens that begin a word, placed by t-SNE."""
-    ids = [i for i, kind in enumerate(space.kinds) if kind == "word"][:N_MAPPED]
-    directions = torch.nn.functional.normalize(space.E[ids], dim=1)
-    places, kept, straight = growing_results.result(run.loaded.key("embeddings t-SNE", N_MAPPED, N_MOVES),
-                                                    lambda: _tsne(directions), lambda value: value[0].nbytes,
-                                                    page.label("tsne_progress"))
+    ids = mapped(space.kinds)
+    places, kept, straight = growing_results.result(
+        run.loaded.key("embeddings t-SNE", N_MAPPED, N_MOVES), lambda: map_of(space.E[ids]),
+        lambda value: value[0].nbytes, page.label("tsne_progress"), lambda kept: (torch.tensor(kept[0]), *kept[1:]))
     title = page.label("tsne_title", n=len(ids), kept=readable(100 * kept), k=N_KEPT,
                        token=code(space.names[token_id]), near=N_NAMED)
     note = page.label("tsne_note", kept=readable(100 * kept), straight=readable(100 * straight), k=N_KEPT,
@@ -151,10 +150,16 @@ def _neighbourhoods(page: Lesson, run: Run, space: Space, token_id: int) -> Map:
     return Map(ids, places.numpy(), ["", ""], title, note, float(kept))
 
 
-def _tsne(directions: torch.Tensor) -> Iterator[Part]:
-    """The places by t-SNE, the share of neighbours that they keep, and that of the principal plane where t-SNE
-    began.
+def mapped(kinds: Sequence[str]) -> list[int]:
+    """The first N_MAPPED tokens that begin a word."""
+    return [i for i, kind in enumerate(kinds) if kind == "word"][:N_MAPPED]
+
+
+def map_of(rows: torch.Tensor) -> Iterator[Part]:
+    """The places of these rows of E by t-SNE, the share of neighbours that they keep, and that of the principal plane
+    where t-SNE began.
     """
+    directions = torch.nn.functional.normalize(rows, dim=1)
     start = embeddings.principal_axes(directions, 2)(directions)
     for step in tsne.tsne(directions.float(), start.float(), PERPLEXITY, N_MOVES):
         yield Part(None, step.step, step.steps)

@@ -1,6 +1,3 @@
-// header: steps [[[token, parent, ln P, ln p of the token, fate, path, new (false: finished before)]]], the `width`
-// kept ones first; picked [step, place]; best, greedy [text], same (they are one text); rank of the best among `all`
-// texts, 0 where they are not listed.
 import {
   button, draw, drawLine, drawText, fill, hatching, keyPlace, make, rich, sized, spokenLine,
 } from "../../core/components/lib/dom.js";
@@ -13,6 +10,14 @@ const ROW = 2.75, LEAST = 7.2, LOW = 2.3;
 // on a projector at most 4 columns fill the picture, none narrower than 10 em, so that every word is whole
 const MOST_PRESENT = 4, LEAST_PRESENT = 10;
 
+/** Of a step, the `width` hypotheses that are kept come first; isNew: not finished before; picked: step and place;
+ * same: best and greedy are one text; rank of the best among `all` texts, 0 where they are not listed.
+ * @typedef {[token: string, parent: number, logP: number, last: number, fate: string, path: string,
+ *   isNew: boolean]} Node
+ * @typedef {{ steps: Node[][], width: number, picked: number[], best: string, greedy: string, same: boolean,
+ *   rank: number, all: number, text: Record<string, string>, scale: number }} Message */
+
+/** @extends {TitledView<Message>} */
 class Beam extends TitledView {
   constructor(root) {
     super(root);
@@ -40,6 +45,7 @@ class Beam extends TitledView {
     this.further.textContent = fill(this.text.further, { from: next + 1, to: Math.min(next + shown, steps.length) });
   }
 
+  /** @param {Message} header */
   receive(header) {
     Object.assign(this, header);
     this.place.ariaLabel = this.text.tree;

@@ -6,6 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth
+from core.app.parts import charts
 from core.app.state import reader
 from core.app.state.run import Run, room
 from core.base.markdown import code
@@ -14,7 +15,7 @@ from core.figures.numbers import grouped, latex_number, latex_operand, readable
 from core.model.config import ModelConfig
 from core.model.generation import generate
 from pages.generation import charts as figures
-from pages.generation.shared import GREEDY, PREFIX, in_turns, show, start
+from pages.generation.shared import GREEDY, PREFIX, in_turns, start
 
 N_LENGTHS, N_WRITTEN = 9, 12
 HEIGHTS = 330, 250       # px of a chart, usually and in present mode
@@ -103,7 +104,8 @@ def _key(run: Run) -> tuple:
 
 
 def _chart(lengths: list[int], lines: list, titles: tuple[str, str], name: str) -> None:
-    show(figures.over_tokens(lengths, lines, titles, reader.theme(), reader.scale(), HEIGHTS[reader.present()]), name)
+    rows, spec = figures.over_tokens(lengths, lines, titles, charts.reader_look(), HEIGHTS[reader.present()])
+    charts.draw_spec(PREFIX, name, rows, spec)
 
 
 def _measure(page: Lesson, run: Run) -> Timing:

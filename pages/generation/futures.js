@@ -1,5 +1,3 @@
-// header: nodes [[token, parent, depth, count, prob, path_prob, name]] (the root first, parents before children,
-// children of one parent together); n draws; depth; different; mass; picked: a place.
 import { draw, drawLine, drawText, fill, keyPlace, make, rich, sized } from "../../core/components/lib/dom.js";
 import { decimals, percent } from "../../core/components/lib/numbers.js";
 import { emOf, monoFont, shortened, textWidth } from "../../core/components/lib/text.js";
@@ -7,6 +5,13 @@ import { mounted, redrawn, TitledView } from "../../core/components/lib/view.js"
 
 const SHOWN = 12, FEW = 4;       // lines of the comparison; fewer in present mode, whose type is larger
 
+/** nodes: the root first, parents before children, the children of one parent together; n: draws; picked: a place.
+ * @typedef {[token: string, parent: number, depth: number, count: number, prob: number, pathProb: number,
+ *   name: string]} Node
+ * @typedef {{ nodes: Node[], n: number, depth: number, different: number, mass: number, picked: number,
+ *   text: Record<string, string>, scale: number }} Message */
+
+/** @extends {TitledView<Message>} */
 class Futures extends TitledView {
   constructor(root) {
     super(root);
@@ -22,6 +27,7 @@ class Futures extends TitledView {
     redrawn(() => this.paint(), this.place, this.chart);
   }
 
+  /** @param {Message} header */
   receive(header) {
     Object.assign(this, header);
     this.place.ariaLabel = this.text.tree;

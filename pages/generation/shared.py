@@ -9,7 +9,6 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.app.compute import cache
 from core.app.lesson import Lesson, selection_controls, views
-from core.app.parts import charts
 from core.app.state import Run
 from core.app.state.lesson_settings import Setting, Settings, view_setting
 from core.figures.numbers import latex_operand
@@ -38,7 +37,7 @@ SETTINGS = Settings("generation", {
     "future": Setting(""),                            # the ids of the tokens of the beginning that is looked at
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
-choice, show = functools.partial(views.choice, SETTINGS), functools.partial(charts.draw, PREFIX)
+choice = functools.partial(views.choice, SETTINGS)
 own_seed = functools.partial(selection_controls.own_seed, SETTINGS)
 
 

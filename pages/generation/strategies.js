@@ -2,19 +2,24 @@ import { draw, drawLine, drawText, fill, make, sized } from "../../core/componen
 import { percent } from "../../core/components/lib/numbers.js";
 import { emOf } from "../../core/components/lib/text.js";
 import { drawWritten } from "../../core/components/lib/tokens.js";
-import { mounted, redrawn } from "../../core/components/lib/view.js";
+import { mounted, redrawn, View } from "../../core/components/lib/view.js";
 
-// header: rows [{name, note, tokens, p, again [whether it belongs to an n-gram that came before], numbers [text], means
-// [text] or null}]; columns [text]; many: the name of what the means are taken over.
-class Strategies {
+/** again: whether each token belongs to an n-gram that came before; many: the name of what the means are taken over.
+ * @typedef {{ name: string, note: string, tokens: string[], p: number[], again: boolean[], numbers: string[],
+ *   means: string[] | null }} Row
+ * @typedef {{ columns: string[], many: string, rows: Row[], text: Record<string, string>, scale: number }} Message */
+
+/** @extends {View<Message>} */
+class Strategies extends View {
   constructor(root) {
-    this.root = root;
+    super(root);
     this.place = make("div", "strategies-picture", root);
     this.svg = draw("svg", { class: "strategies", role: "img" }, this.place);
     this.hint = make("div", "muted hint", root);
     redrawn(() => this.paint(), this.place);
   }
 
+  /** @param {Message} header */
   receive(header) {
     Object.assign(this, header);
     this.hint.textContent = `${this.text.note} ${this.text.hint}`.trim();
@@ -42,6 +47,7 @@ class Strategies {
     return 2.5 * em;
   }
 
+  /** @param {Row} row */
   words(row, x, y, width, em) {
     const items = row.tokens.map((text, i) => {
       const template = row.again[i] ? this.text.hover_again : this.text.hover, p = row.p[i];
@@ -50,6 +56,7 @@ class Strategies {
     return drawWritten(this.svg, items, x, y, width, 0.93 * em, false).height;
   }
 
+  /** @param {Row} row */
   beside(row, y, width, em) {
     const left = 9.6 * em, right = this.columns.length * 6.1 * em;
     drawLine(this.svg, 0, y, width, y, { stroke: "var(--tx-grid)" });
@@ -65,6 +72,7 @@ class Strategies {
     return Math.max(this.words(row, left, y + 0.25 * em, width - left - right, em), y + tall * em);
   }
 
+  /** @param {Row} row */
   stacked(row, y, width, em) {
     drawText(this.svg, 0, y + 1.2 * em, row.name, { size: em, name: "sans strong" });
     let end = this.words(row, 1, y + 1.7 * em, width - 2, em);

@@ -1,6 +1,3 @@
-// header: prompt [text], cut (whether its start is left out); steps [{token, p, surprisal, xi, hand, place, kept, mass,
-// candidates [[id, text, place, y, renormalised, rule, start, end]]}]; texts [{from, tokens, p, log_prob}], active;
-// rules [text]; size |V|; ends, full; settings {written (−1: all), picked (−1: the last)}.
 import {
   button, draw, drawLine, drawText, fill, hatching, keyPlace, make, rich, sized,
 } from "../../core/components/lib/dom.js";
@@ -12,6 +9,18 @@ import { mounted, redrawn, TitledView } from "../../core/components/lib/view.js"
 
 const PAUSE = 350, ROW = 1.62, FEW = 5;      // bars in present mode, whose type is larger
 
+/** cut: whether the prompt's start is left out; a candidate's y: its p, and rule: the number of the rule that cut it, 0
+ * for none; size: |V|; settings.written −1 is all, settings.picked −1 the last.
+ * @typedef {[id: number, text: string, place: number, y: number, renormalised: number, rule: number, start: number,
+ *   end: number]} Candidate
+ * @typedef {{ token: string, p: number, surprisal: number, xi: number, hand: boolean, place: number, kept: number,
+ *   mass: number, candidates: Candidate[] }} Step
+ * @typedef {{ identity: string, prompt: string[], cut: boolean, steps: Step[], active: number, rules: string[],
+ *   texts: { from: number, tokens: string[], p: number[], log_prob: number }[], size: number, seed: number,
+ *   ends: boolean, full: boolean, settings: { written: number, picked: number },
+ *   text: Record<string, string>, scale: number }} Message */
+
+/** @extends {TitledView<Message>} */
 class Writing extends TitledView {
   constructor(root) {
     super(root);
@@ -32,6 +41,7 @@ class Writing extends TitledView {
     redrawn(() => this.paint(), this.place, this.chart);
   }
 
+  /** @param {Message} header */
   receive(header) {
     Object.assign(this, header);
     this.last = this.steps.length;
@@ -130,7 +140,7 @@ class Writing extends TitledView {
     const focused = svg.getRootNode().activeElement?.closest?.(".written-bars .row")?.dataset.id;
     svg.replaceChildren();
     if (!step) { sized(svg, width, em, ""); return; }
-    const isDrawn = ([, , place]) => !waits && place === step.place, few = this.scale === 1 ? this.size : FEW;
+    const isDrawn = (entry) => !waits && entry[2] === step.place, few = this.scale === 1 ? this.size : FEW;
     // a token that was drawn from further down comes last
     const shown = step.candidates.filter((entry, k) => isDrawn(entry) || k < few && !(waits && entry[2] > k));
     hatching(svg, "cut", { size: 5, thick: 2 });

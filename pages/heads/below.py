@@ -16,7 +16,7 @@ from core.model.block import Attention
 from core.model.config import ModelConfig
 from core.model.trace import BlockTrace
 from pages.heads import panel_numbers
-from pages.heads.shared import PREFIX, Pair, divergence_of, patterns_of, picked_pair, title_of
+from pages.heads.shared import PREFIX, Pair, Patterns, divergence_of, patterns_of, picked, title_of
 from pages.heads.words import counts
 
 ADDED_TO_SCORES = ("alibi", "relative")     # position schemes that add to the scores
@@ -26,7 +26,7 @@ TERMS = 3          # of the dot product that are written out; the rest are in th
 
 def reading(page: Lesson, run: Run) -> Reading:
     """The wall's reading of the picked head, query and key."""
-    pair, patterns = picked_pair(run), patterns_of(run)
+    pair, patterns = picked(run)
     functions = [Attention.attend_traced, Attention.write, attention.dot_product_scores, attention.masked_softmax,
                  BlockTrace.head_contribution.fget, stream_and_heads.previous_token_score,
                  stream_and_heads.next_token_score if run.is_encoder else stream_and_heads.induction_score,
@@ -34,8 +34,8 @@ def reading(page: Lesson, run: Run) -> Reading:
     data = {"heads.csv": lambda: figures.statistics_table(patterns.measures),
             "weights.csv": lambda: weights_table(page, run, pair), "products.csv": lambda: products_table(run, pair)}
     lines = panel_numbers.lines(page, run, pair) + number_lines(page, run, pair)
-    return Reading(lines, _question(page, run), functions, data,
-                   f".st-key-{PREFIX}wall canvas.tiles", twin(page, run, pair), weights_table(page, run, pair))
+    return Reading(lines, _question(page, run), functions, data, f".st-key-{PREFIX}wall canvas.tiles",
+                   twin(page, run, pair, patterns), weights_table(page, run, pair))
 
 
 def steps_of(run: Run, pair: Pair) -> Steps:
@@ -73,7 +73,8 @@ def number_lines(page: Lesson, run: Run, pair: Pair) -> list[tuple[str, str]]:
                          + "_bias" * biased),
               rf"s_{{{i},{j}}} = {divided}{bias} = {score}")]
     if not steps.allowed[j]:
-        return [*lines, (page.label("numbers_masked" if j > i else "numbers_masked_window", window=config.window),
+        masked = "numbers_masked" if j > i else "numbers_masked_window"
+        return [*lines, (page.label(masked, window=config.scores.window),
                          rf"s = -\infty \quad\Rightarrow\quad \alpha_{{{i},{j}}} = 0")]
     own, total = (latex_operand(value) for value in (steps.exponentials[j], steps.exponentials.sum() + steps.sunk))
     beside = "" if steps.sink is None else " + e^{s_{sink} - m}"
@@ -88,7 +89,7 @@ def number_lines(page: Lesson, run: Run, pair: Pair) -> list[tuple[str, str]]:
 
 def own_scores(config: ModelConfig) -> bool:
     """Whether a model makes its scores otherwise than by a division by √d_k or none: by another divisor, or a cap."""
-    return config.score_divisor > 0 or config.score_cap > 0
+    return config.scores.score_divisor > 0 or config.scores.score_cap > 0
 
 
 def weights_table(page: Lesson, run: Run, pair: Pair) -> pd.DataFrame:
@@ -109,12 +110,12 @@ def products_table(run: Run, pair: Pair) -> pd.DataFrame:
     return pd.DataFrame({"c": range(len(left)), a: left, b: right, f"{a} {b}": left * right})
 
 
-def twin(page: Lesson, run: Run, pair: Pair) -> str:
+def twin(page: Lesson, run: Run, pair: Pair, patterns: Patterns) -> str:
     """The picture as one sentence."""
-    patterns, config = patterns_of(run), run.model.config
+    config = run.model.config
     row = patterns.values[pair.layer, pair.head, pair.query]
     return page.label("twin", n=config.n_layers * config.n_heads, **counts(patterns),
-                      title=title_of(page, patterns.measures, pair),
+                      title=title_of(page, patterns, pair),
                       query_token=code(run.tokens[pair.query]), key_token=code(run.tokens[int(row.argmax())]),
                       share=probability(row.max()))
 

@@ -15,7 +15,6 @@ from core.app.state import Run, address, reader
 from core.app.state.lesson_settings import list_key
 from core.components.heads_wall import Wall, heads_wall
 from core.figures.heads import head_name
-from core.model.intervention import NOTHING
 from pages.heads import below, names, output, panels, questions
 from pages.heads import route as heads_live
 from pages.heads.shared import (
@@ -29,7 +28,7 @@ from pages.heads.shared import (
     open_head,
     open_panel,
     patterns_of,
-    picked_pair,
+    picked,
     read,
     redraw,
     redraw_in_turn,
@@ -52,7 +51,7 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
 
 def bar(page: Lesson, run: Run) -> None:
     """The row of controls; it also stands above a question."""
-    _controls(page, run)
+    _controls(page, run.tokens)
 
 
 def draw(page: Lesson, run: Run) -> Callable[[], Reading]:
@@ -75,19 +74,19 @@ def draw(page: Lesson, run: Run) -> Callable[[], Reading]:
 
 
 @functools.partial(fragment, key="heads_controls")
-def _controls(page: Lesson, run: Run) -> None:
+def _controls(page: Lesson, tokens: list[str]) -> None:
     """The panel's name and, outside present mode, the query and the key, in one row."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{PREFIX}controls"):
         views.bar(page, shown(), open_panel)
         if not reader.present():
             st.space("stretch")
-            _query_and_key(page, run)
+            _query_and_key(page, tokens)
 
 
-def _query_and_key(page: Lesson, run: Run) -> None:
-    last, at, named = len(run.token_ids) - 1, reader.selection().position, read("key")
+def _query_and_key(page: Lesson, tokens: list[str]) -> None:
+    last, at, named = len(tokens) - 1, reader.selection().position, read("key")
     named = named if named <= last else -1
-    called = [page.frame_words.label("pick_position", n=i, token=token) for i, token in enumerate(run.tokens)]
+    called = [page.frame_words.label("pick_position", n=i, token=token) for i, token in enumerate(tokens)]
     query, key = (list_key(f"{PREFIX}{name}_widget", called) for name in ("query", "key"))
     _show(query, at)
     _show(key, named)
@@ -108,7 +107,7 @@ def _list(name: str, options: range, names: list[str], key: str, pick: Callable[
 def _panel(page: Lesson, run: Run) -> None:
     """The chosen panel."""
     address.write_url_now()
-    PICTURES[read("panel")](page, run, picked_pair(run))
+    PICTURES[read("panel")](page, run, *picked(run))
 
 
 def shown() -> str:
@@ -120,24 +119,24 @@ def shown() -> str:
 def _wall(page: Lesson, run: Run) -> None:
     """Every head; while heads are being changed, as they are after the change, and a click changes one more."""
     change = change_now() if read("panel") == "change" else None
-    pair, changed = picked_pair(run), change.heads(run) if change else ()
-    shown = patterns_of(run, change.intervention(run) if change else NOTHING)
+    (pair, shown), changed = picked(run), ()
+    if change:
+        changed, shown = change.heads(run), patterns_of(run, change.intervention(run))
+    hand = _hand(page, run, change) if change and change.action == "scale" else None
     words, present = page.words, reader.present()
-    legend = names.legend(words, shown.measures) if present and not change else ""
+    legend = names.legend(words, shown) if present and not change else ""
     text = {"title": legend or title(words, change, shown)}
     text |= {name: words.label(name) for name in ("scale", "masked", "waiting")}
     text |= {name: words.label(f"map_{name}") for name in ("measure", "nothing", "map")}
     wall = Wall(heads_of(words, change, changed, shown), run.tokens, text, (pair.layer, pair.head), pair.query,
-                summary(words, change, shown, read("map")), HEIGHT, reader.theme(), _hand(page, run, change),
+                summary(words, change, shown, read("map")), HEIGHT, reader.theme(), hand,
                 opens=not change and not present)
     heads_wall(wall, key=f"{PREFIX}wall", on_pick=functools.partial(_toggle, run) if change else _open,
                on_hand=_scale, on_measure=_measure)
 
 
-def _hand(page: Lesson, run: Run, change: Change | None) -> dict | None:
+def _hand(page: Lesson, run: Run, change: Change) -> dict:
     """The factor as a slider on the wall itself, which answers while it moves."""
-    if not change or change.action != "scale":
-        return None
     factor = SETTINGS.each["factor"]
     return routes.hand(heads_live.NAME, "factor", page.label("factor"), (factor.low, factor.high), 0.1, change.factor,
                        heads_live.question(run, change))

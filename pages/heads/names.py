@@ -1,5 +1,5 @@
 """All heads: what the names on the wall mean, how many heads have each, and the head that deserves it most."""
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 import streamlit as st
@@ -7,16 +7,15 @@ import streamlit as st
 from core.app.lesson import Lesson
 from core.app.state import Run
 from core.base.prose import TextFile
-from core.figures.heads import ROLES, head_name, roles
+from core.figures.heads import ROLES, head_name
 from core.figures.numbers import probability
-from pages.heads.shared import PREFIX, Pair, open_head, patterns_of
+from pages.heads.shared import PREFIX, Pair, Patterns, open_head
 
 
-def draw(page: Lesson, run: Run, pair: Pair) -> None:
+def draw(page: Lesson, run: Run, pair: Pair, patterns: Patterns) -> None:
     """A row for each name: what it says, how many heads have it, and a button that opens the clearest one."""
-    measures, words = patterns_of(run).measures, page.words
-    named = roles(measures)
-    st.markdown(f"**{title(words, measures)}**")
+    measures, named, words = patterns.measures, patterns.roles, page.words
+    st.markdown(f"**{title(words, named)}**")
     for role, held in _held(named):
         layer, head = max(map(tuple, held.tolist()), key=lambda at: measures[role][at])
         _row(words, role, len(held), (layer, head), float(measures[role][layer, head]))
@@ -26,9 +25,9 @@ def draw(page: Lesson, run: Run, pair: Pair) -> None:
         st.markdown(_by_block(words, named))
 
 
-def legend(words: TextFile, measures: Mapping[str, np.ndarray]) -> str:
+def legend(words: TextFile, patterns: Patterns) -> str:
     """The names on the wall, in one line: a projector has room for no more beside the wall. "" for none."""
-    rows = [_meaning(words, role, len(held)) for role, held in _held(roles(measures))]
+    rows = [_meaning(words, role, len(held)) for role, held in _held(patterns.roles)]
     return " · ".join(rows).replace("**", "")
 
 
@@ -43,9 +42,8 @@ def _meaning(words: TextFile, role: str, n: int) -> str:
     return words.label(f"names_{role}", name=words.label(f"role_{role}"), n=n)
 
 
-def title(words: TextFile, measures: Mapping[str, np.ndarray]) -> str:
+def title(words: TextFile, named: np.ndarray) -> str:
     """How many heads have a name, in one sentence."""
-    named = roles(measures)
     return words.label("names_title", n=int((named != "").sum()), all=named.size)
 
 

@@ -12,11 +12,16 @@ import { fitHeight, keepFitted } from "../../core/components/lib/view.js";
 
 const LABEL = 44, HEADING = 22, NARROW = 520, LEAST_ROW = 14;
 
+/** output.py describes it.
+ * @typedef {{ heads: number, d: number, d_v: number, names: string[], selected: number, text: Record<string,
+ *   string>, least: number, most: number, scale: number, theme: string, outputs: Float32Array,
+ *   written: Float32Array, norms: Float32Array, shares: Float32Array }} Message */
+
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component;
   const root = parentElement.querySelector(".sum");
   const sum = (root.sum ??= build(root));
-  Object.assign(sum, unpack(data), { send: setTriggerValue });
+  Object.assign(sum, /** @type {Message} */ (unpack(data)), { send: setTriggerValue });
   const { heads, d, d_v } = sum;
   sum.rowsOf = [...sum.names, sum.text.bias, sum.text.sum];
   sum.reach = [largest(sum.outputs), largest(sum.written)];

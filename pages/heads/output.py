@@ -12,7 +12,7 @@ from core.figures import heads as figures
 from core.figures.heads import head_name
 from core.figures.numbers import readable
 from pages.heads import shapes
-from pages.heads.shared import PREFIX, Pair, pick_head
+from pages.heads.shared import PREFIX, Pair, Patterns, pick_head
 
 PICTURE = f"{PREFIX}sum"
 HEIGHT = (190, 460)         # least and most pixels
@@ -21,7 +21,7 @@ _picture = declare("heads_sum", HERE / "output.js", html=(HERE / "output.html").
                    styles=(PATTERN_CSS, HERE / "output.css"))
 
 
-def draw(page: Lesson, run: Run, pair: Pair) -> None:
+def draw(page: Lesson, run: Run, pair: Pair, _: Patterns) -> None:
     """The shapes, the sum at the picked query, and below it how far its parts add up to what attention writes."""
     shapes.draw(page, run, pair)
     block, b_O = run.trace.blocks[pair.layer], run.model.blocks[pair.layer].b_O

@@ -28,6 +28,7 @@ from pages.heads.shared import (
     SETTINGS,
     SUGGESTED,
     Pair,
+    Patterns,
     attached,
     change_now,
     choose,
@@ -51,7 +52,7 @@ SUGGESTED_NAME = f"{PREFIX}suggested_name"      # in the session: what the field
 LATE = 5.0                          # seconds in which a browser may not have heard of that, and still say the old ones
 
 
-def one_head(page: Lesson, run: Run, pair: Pair) -> None:
+def one_head(page: Lesson, run: Run, pair: Pair, patterns: Patterns) -> None:
     """The picked head large: weights, or the scores before the softmax; as a matrix or as lines.
 
     A wide projector shows the two beside each other, and has its choice at the end of the row above (page.css).
@@ -59,13 +60,14 @@ def one_head(page: Lesson, run: Run, pair: Pair) -> None:
     with st.container(horizontal=True, gap="small", key=f"{PREFIX}one"):
         shows = choose(page, "shows")
         values = choose(page, "values") if shows == "matrix" or reader.present() else "weights"
-    patterns, block = patterns_of(run), run.trace.blocks[pair.layer]
+    block = run.trace.blocks[pair.layer]
     signed = values == "scores"
     shows = "matrix" if signed else shows
     numbers = block.scores[pair.head].float().cpu().numpy() if signed else patterns.values[pair.layer, pair.head]
-    title = title_of(page, patterns.measures, pair)
+    title = title_of(page, patterns, pair)
     if signed:
-        title = page.label("title_scores" if run.model.config.scale_scores else "title_scores_plain", head=pair.name)
+        scaled = run.model.config.scores.scale_scores
+        title = page.label("title_scores" if scaled else "title_scores_plain", head=pair.name)
     guess = _guessed(guess_of(page, "head", run, (pair.name, pair.query)), pair.query)
     head = Head(numbers, patterns.allowed, run.tokens, _text(page, title), pair.name, (pair.query, pair.key), guess,
                 shows, beside=reader.present() and not signed, signed=signed, height=PICTURE, scale=reader.scale(),
@@ -77,12 +79,11 @@ def _guessed(key: int | None, query: int) -> tuple[int, int] | None:
     return None if key is None else (query, key)
 
 
-def what_they_do(page: Lesson, run: Run, pair: Pair) -> None:
+def what_they_do(page: Lesson, run: Run, pair: Pair, patterns: Patterns) -> None:
     """Every head as a point of two measures; a click picks it."""
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         x = _axis(page, run, "x")
         y = _axis(page, run, "y")
-    patterns = patterns_of(run)
     table = figures.statistics_table(patterns.measures)
     if table[[x, y]].isna().all().any():
         st.info(page.label("no_repeat" if len(run.token_ids) > 1 else "no_choice"))
@@ -93,9 +94,9 @@ def what_they_do(page: Lesson, run: Run, pair: Pair) -> None:
     charts.show(chart, f"{PREFIX}scatter", on_select=_pick_point, selection_mode="picked")
 
 
-def change(page: Lesson, run: Run, pair: Pair) -> None:
+def change(page: Lesson, run: Run, pair: Pair, patterns: Patterns) -> None:
     """Heads switched off, set to their mean, scaled or made uniform, and the next token before and after."""
-    _suggestions(page, run)
+    _suggestions(page, run, patterns)
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         choose(page, "action")
         _changed_field(page, run)
@@ -126,13 +127,12 @@ def change(page: Lesson, run: Run, pair: Pair) -> None:
     charts.show(chart, f"{PREFIX}before_after")
 
 
-def _suggestions(page: Lesson, run: Run) -> None:
+def _suggestions(page: Lesson, run: Run, patterns: Patterns) -> None:
     """Three heads to switch off alone, by what they look at."""
-    measures = patterns_of(run).measures
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         st.markdown(page.label("suggest"), width="content")
-        for name, (layer, head) in suggested(measures, telling(run)).items():
-            row = patterns_of(run).values[layer, head, run.asked]
+        for name, (layer, head) in suggested(patterns.measures, telling(run)).items():
+            row = patterns.values[layer, head, run.asked]
             st.button(page.label(f"suggest_{name}", head=figures.head_name(layer, head),
                                  token=code(run.tokens[int(row.argmax())])),
                       key=f"{PREFIX}suggest_{name}", on_click=_suggest, args=(figures.head_name(layer, head),))
@@ -175,17 +175,17 @@ def _change_title(page: Lesson, run: Run, pair: Pair, key: str, **values) -> str
     return page.label(key, n=len(change_now().heads(run)), at=code(run.tokens[pair.query]), i=pair.query, **values)
 
 
-def two_prompts(page: Lesson, run: Run, pair: Pair) -> None:
+def two_prompts(page: Lesson, run: Run, pair: Pair, patterns: Patterns) -> None:
     """The picked head on the shared prompt and on another text."""
     st.text_input(page.label("other"), placeholder=page.label("other_default"), max_chars=2000, **attached("other"),
                   label_visibility="collapsed" if reader.present() else "visible")
     other, at = other_run(page, run), (pair.layer, pair.head)
     guess = guess_of(page, "prompts", run, (pair.name, pair.query, other.text))
-    for column, shown, name, query in zip(st.columns(2), (run, other), ("here", "there"), (pair.query, other.asked)):
-        patterns = patterns_of(shown)
+    drawn = ("here", run, patterns, pair.query), ("there", other, patterns_of(other), other.asked)
+    for column, (name, shown, patterns, query) in zip(st.columns(2), drawn):
         with column:
             head = Head(patterns.values[at], patterns.allowed, shown.tokens,
-                        _text(page, title_of(page, patterns.measures, pair)), pair.name,
+                        _text(page, title_of(page, patterns, pair)), pair.name,
                         (query, int(patterns.values[at][query].argmax())),
                         _guessed(guess, query) if shown is other else None, height=(190, 420), scale=reader.scale(),
                         theme=reader.theme())
@@ -200,7 +200,7 @@ def other_run(page: Lesson, run: Run) -> Run:
     return run.with_text(read("other") or page.label("other_default"))
 
 
-def rollout(page: Lesson, run: Run, pair: Pair) -> None:
+def rollout(page: Lesson, run: Run, pair: Pair, patterns: Patterns) -> None:
     """Draw the input's share in each position, block by block."""
     n_layers = run.model.config.n_layers
     if read("block") >= n_layers:
@@ -208,7 +208,7 @@ def rollout(page: Lesson, run: Run, pair: Pair) -> None:
     shown = reached(run, read("block"), pair.query)
     hand = routes.hand(ROLLOUT, "block", page.label("rollout_block"), (0, n_layers - 1), 1, shown.block,
                        rollout_question(run, pair.query)) if n_layers > 1 else None
-    head = Head(shown.values, patterns_of(run).allowed, run.tokens, _text(page, shown.title(page.words, run)),
+    head = Head(shown.values, patterns.allowed, run.tokens, _text(page, shown.title(page.words, run)),
                 page.label("rollout_label"), shown.picked,
                 _guessed(guess_of(page, "rollout", run, pair.query), pair.query), beside=reader.present(),
                 height=PICTURE, scale=reader.scale(), theme=reader.theme(), hand=hand)

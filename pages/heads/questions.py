@@ -6,10 +6,10 @@ import torch
 
 from core.app.lesson import Lesson, Options, Place, Prediction, Truth
 from core.app.state import Run
-from core.figures.heads import LEAST_SHARE, ROLES, head_name, roles, shares_of_sum
+from core.figures.heads import LEAST_SHARE, ROLES, head_name, shares_of_sum
 from core.figures.numbers import percent
 from pages.heads.panels import axis_end, other_run
-from pages.heads.shared import Pair, change_now, patterns_of, picked_pair, read, rollout_of
+from pages.heads.shared import Pair, Patterns, change_now, patterns_of, picked, read, rollout_of
 
 LEAST_KEYS = 3        # keys to choose from
 HALF = 0.5            # of a row's weight
@@ -26,7 +26,7 @@ def of(page: Lesson, run: Run, panel: str) -> Prediction | None:
         return None
     ask = {"wall": _wall, "head": _head, "roles": _habits, "write": _written, "change": _changed,
            "prompts": _elsewhere, "rollout": _rollout}[panel]
-    return ask(page, run, picked_pair(run))
+    return ask(page, run, *picked(run))
 
 
 def options(page: Lesson, name: str) -> Options:
@@ -34,15 +34,14 @@ def options(page: Lesson, name: str) -> Options:
     return Options([*page.labels(f"guess_{name}").values()])
 
 
-def _wall(page: Lesson, run: Run, pair: Pair) -> Prediction | None:
+def _wall(page: Lesson, run: Run, pair: Pair, patterns: Patterns) -> Prediction | None:
     """Ask for the habit of most heads: to look at the token before, the first one, or at or after a copy."""
     if run.is_encoder:
         return None
     n_all = run.model.config.n_layers * run.model.config.n_heads
 
     def truth(_: int) -> Truth:
-        named = roles(patterns_of(run).measures)
-        previous, start, *copies = (int((named == role).sum()) for role in
+        previous, start, *copies = (int((patterns.roles == role).sum()) for role in
                                     ("previous_token", "first_token", "induction", "duplicate_token"))
         counts = [previous, start, sum(copies)]
         leads = counts.count(max(counts)) == 1
@@ -54,9 +53,8 @@ def _wall(page: Lesson, run: Run, pair: Pair) -> Prediction | None:
                       {"n": n_all, "first": first, "least": f"{100 * LEAST_SHARE:g}\u00a0%"})
 
 
-def _head(page: Lesson, run: Run, pair: Pair) -> Prediction | None:
+def _head(page: Lesson, run: Run, pair: Pair, patterns: Patterns) -> Prediction | None:
     """Ask which token gets the picked query's largest weight."""
-    patterns = patterns_of(run)
     keys = np.flatnonzero(patterns.allowed[pair.query])
     if len(keys) < LEAST_KEYS:
         return None
@@ -72,10 +70,10 @@ def _head(page: Lesson, run: Run, pair: Pair) -> Prediction | None:
                       {"head": pair.name, "token": run.tokens[pair.query]}, (pair.name, pair.query))
 
 
-def _habits(page: Lesson, run: Run, pair: Pair) -> Prediction | None:
+def _habits(page: Lesson, run: Run, pair: Pair, patterns: Patterns) -> Prediction | None:
     """Whether the head that does most of what the axis across measures does hardly anything else."""
     x, y = read("x"), read("y")
-    measures = patterns_of(run).measures
+    measures = patterns.measures
     if x not in ROLES or x not in measures or any(np.isnan(measures[name]).all() for name in (x, y)):
         return None
     values = measures[x]
@@ -92,9 +90,9 @@ def _habits(page: Lesson, run: Run, pair: Pair) -> Prediction | None:
                       {"n": values.size, "place": page.label(f"place_{x}")}, (x, y))
 
 
-def _written(page: Lesson, run: Run, pair: Pair) -> Prediction | None:
+def _written(page: Lesson, run: Run, pair: Pair, patterns: Patterns) -> Prediction | None:
     """Whether the head of the block that looks most sharply also makes up most of what its heads write together."""
-    n_heads, rows = run.model.config.n_heads, patterns_of(run).values[pair.layer, :, pair.query]        # (h, N)
+    n_heads, rows = run.model.config.n_heads, patterns.values[pair.layer, :, pair.query]        # (h, N)
     if n_heads < 2:
         return None
     sharpest, key = divmod(int(rows.argmax()), rows.shape[1])
@@ -114,7 +112,7 @@ def _written(page: Lesson, run: Run, pair: Pair) -> Prediction | None:
                        "look": percent(float(rows[sharpest, key]))}, (pair.layer, pair.query))
 
 
-def _changed(page: Lesson, run: Run, pair: Pair) -> Prediction | None:
+def _changed(page: Lesson, run: Run, pair: Pair, patterns: Patterns) -> Prediction | None:
     """Whether the likeliest token stays so after the reader's change, and how probable it is then."""
     change = change_now()
     heads = change.heads(run)
@@ -141,15 +139,15 @@ def _changed(page: Lesson, run: Run, pair: Pair) -> Prediction | None:
     return Prediction("change", options(page, "change"), truth, values, (change, pair.query))
 
 
-def _elsewhere(page: Lesson, run: Run, pair: Pair) -> Prediction | None:
+def _elsewhere(page: Lesson, run: Run, pair: Pair, patterns: Patterns) -> Prediction | None:
     """Ask where the head looks in the other text."""
     other = other_run(page, run)
-    patterns, at = patterns_of(other), other.asked
-    keys = np.flatnonzero(patterns.allowed[at])
+    theirs, at = patterns_of(other), other.asked
+    keys = np.flatnonzero(theirs.allowed[at])
     if len(keys) < LEAST_KEYS:
         return None
-    row = patterns.values[pair.layer, pair.head, at]
-    own = patterns_of(run).values[pair.layer, pair.head, pair.query]
+    row = theirs.values[pair.layer, pair.head, at]
+    own = patterns.values[pair.layer, pair.head, pair.query]
 
     def truth(guess: int) -> Truth:
         key, own_key = int(row.argmax()), int(own.argmax())
@@ -163,7 +161,7 @@ def _elsewhere(page: Lesson, run: Run, pair: Pair) -> Prediction | None:
                       {"head": pair.name, "token": other.tokens[at]}, (pair.name, pair.query, other.text))
 
 
-def _rollout(page: Lesson, run: Run, pair: Pair) -> Prediction | None:
+def _rollout(page: Lesson, run: Run, pair: Pair, patterns: Patterns) -> Prediction | None:
     """From which token the largest part of the picked one has come after all blocks."""
     n_layers, i = run.model.config.n_layers, pair.query
     keys = range(len(run.token_ids) if run.is_encoder else i + 1)

@@ -1,17 +1,26 @@
 // Multi-head attention as shapes: X, the heads apart, side by side, and after W^O, each as wide as it has columns.
 import { fill, make, marked, spokenLine } from "../../core/components/lib/dom.js";
-import { mounted } from "../../core/components/lib/view.js";
+import { mounted, View } from "../../core/components/lib/view.js";
 
 const WIDTH = 6;        // em of a matrix with d columns
 
-class Shapes {
+/** picked: the head.
+ * @typedef {{ text: Record<string, string>, scale: number, title: string,
+ *   widths: Record<"n" | "d" | "h" | "d_k" | "d_v" | "both", number>, picked: number }} Message */
+
+/** @extends {View} */
+class Shapes extends View {
   constructor(root) {
+    super(root);
     this.heading = spokenLine(root, "heading");
     this.row = make("div", "row", root);
   }
 
+  /** @param {Message} header */
   receive({ text, widths, title, picked }) {
-    Object.assign(this, { text, widths, picked });
+    this.text = text;
+    this.widths = widths;
+    this.picked = picked;
     marked(this.heading, title);
     this.row.replaceChildren();
     const { d, h, d_v: wide } = widths, unit = WIDTH / d;

@@ -3,8 +3,9 @@ reader changed.
 """
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,6 +62,11 @@ class Patterns:
     values: np.ndarray
     allowed: np.ndarray
     measures: dict[str, np.ndarray]
+
+    @functools.cached_property
+    def roles(self) -> np.ndarray:
+        """The role of each head, (L, h) strings; "" for none."""
+        return roles(self.measures)
 
 
 @dataclass(frozen=True)
@@ -122,16 +128,16 @@ class Pair:
 
 def patterns_of(run: Run, intervention: Intervention = NOTHING) -> Patterns:
     """The run's patterns under an intervention, kept for all who ask for the same."""
-    key = run.key("heads", intervention)
-    return cache.result(key, lambda: _read(run, intervention), lambda made: made.values.nbytes)
+    make = functools.partial(_read, run.trace_with, intervention, measures_of(run))
+    return cache.result(run.key("heads", intervention), make, lambda made: made.values.nbytes)
 
 
-def _read(run: Run, intervention: Intervention) -> Patterns:
-    trace = run.trace_with(intervention)
+def _read(trace_with: Callable[[Intervention], Trace], intervention: Intervention, names: Sequence[str]) -> Patterns:
+    trace = trace_with(intervention)
     measured = stream_and_heads.head_statistics(trace)
     values = torch.stack([block.pattern for block in trace.blocks]).float().cpu().numpy()
     return Patterns(values, trace.blocks[0].allowed.cpu().numpy(),
-                    {name: getattr(measured, name).double().cpu().numpy() for name in measures_of(run)})
+                    {name: getattr(measured, name).double().cpu().numpy() for name in names})
 
 
 @dataclass(frozen=True)
@@ -227,17 +233,18 @@ def choose(page: Lesson, name: str) -> str:
                                 label_visibility="collapsed", width="content", **attached(name))
 
 
-def picked_pair(run: Run) -> Pair:
-    """The shared selection, with the key that the reader named or else the strongest one of the row."""
-    chosen, key = selection(run), read("key")
-    row = patterns_of(run).values[chosen.layer, chosen.head, chosen.position]
-    return Pair(chosen.layer, chosen.head, chosen.position, key if 0 <= key < len(row) else int(row.argmax()))
+def picked(run: Run) -> tuple[Pair, Patterns]:
+    """The shared selection, with the key that the reader named or else the strongest one of the row, and the patterns.
+    """
+    patterns, chosen, key = patterns_of(run), selection(run), read("key")
+    row = patterns.values[chosen.layer, chosen.head, chosen.position]
+    return Pair(chosen.layer, chosen.head, chosen.position, key if 0 <= key < len(row) else int(row.argmax())), patterns
 
 
-def title_of(page: Lesson, measures: dict[str, np.ndarray], pair: Pair) -> str:
+def title_of(page: Lesson, patterns: Patterns, pair: Pair) -> str:
     """The picked head in one line: its leading share, or how spread it is."""
-    own = {name: values[pair.layer, pair.head] for name, values in measures.items()}
-    if role := roles(measures)[pair.layer, pair.head]:
+    own = {name: values[pair.layer, pair.head] for name, values in patterns.measures.items()}
+    if role := patterns.roles[pair.layer, pair.head]:
         return page.label(f"title_{role}", head=pair.name, share=probability(own[role]))
     if np.isnan(own["entropy"]):
         return page.label("title_one_token", head=pair.name)

@@ -43,13 +43,12 @@ def title(words: TextFile, change: Change | None, shown: Patterns) -> str:
 
 def counts(shown: Patterns) -> dict[str, int]:
     """How many heads have each of the roles."""
-    roles = figures.roles(shown.measures)
-    return {role: int((roles == role).sum()) for role in figures.ROLES}
+    return {role: int((shown.roles == role).sum()) for role in figures.ROLES}
 
 
 def heads_of(words: TextFile, change: Change | None, changed: Collection[tuple[int, int]], shown: Patterns) -> Heads:
     """The heads with their roles, their measures and, after a change, marks on the changed ones."""
-    found = figures.roles(shown.measures).ravel().tolist()
+    found = shown.roles.ravel().tolist()
     named = {role: words.label(f"role_{role}") if role else "" for role in {*found}}
     n_heads = shown.values.shape[1]
     marked = [layer * n_heads + head for layer, head in changed]

@@ -1,7 +1,3 @@
-// header: tokens [{name, bits, start, end, sent, low, high}] (start, end of [0, 1); sent: bits that are final after it;
-// low, high: next digits of the interval's ends), likely [[name, end of its share] per token], stream "0101…",
-// compared [{name, bits, shown, kind ("model" or "")}], settings {step}. Three bars, each a zoom into the one above;
-// two in present mode.
 import {
   button, chip, draw, drawText, fill, hatching, make, setRange, sized,
 } from "../../core/components/lib/dom.js";
@@ -9,6 +5,15 @@ import { decimals, significant } from "../../core/components/lib/numbers.js";
 import { emOf, monoFont, textWidth } from "../../core/components/lib/text.js";
 import { mounted, onWidth, TitledView } from "../../core/components/lib/view.js";
 
+/** Three bars, each a zoom into the one above; two in present mode. start, end of [0, 1); sent: bits that are final
+ * after the token; low, high: next digits of the interval's ends; likely: of each token, names and the ends of their
+ * shares.
+ * @typedef {{ stream: string, likely: [string, number][][], settings: { step: number },
+ *   tokens: { name: string, bits: number, start: number, end: number, sent: number, low: string, high: string }[],
+ *   compared: { name: string, bits: number, shown: string, kind: "model" | "" }[],
+ *   text: Record<string, string>, scale: number }} Message */
+
+/** @extends {TitledView<Message>} */
 class Coder extends TitledView {
   constructor(root) {
     super(root);
@@ -28,6 +33,7 @@ class Coder extends TitledView {
     onWidth(left, () => this.paint());
   }
 
+  /** @param {Message} header */
   receive(header) {
     const { step } = header.settings, moved = this.echoes.moves(step);
     const same = this.stream === header.stream && !moved;

@@ -1,7 +1,3 @@
-// header: cipher (the text), truth (the enciphered text, or null), keys ["the letters read for a…z"], scores [ln p
-// of each], steps [number of each in the search], goal (ln p of the true text, or null), used (the letters that the
-// ciphertext has, commonest first), shares {letter: per cent of the ciphertext}, language [per cent of a…z in the
-// training text], settings {step}; step −1 is the last.
 import { draw, drawLine, drawText, fill, make, sized } from "../../core/components/lib/dom.js";
 import { plain } from "../../core/components/lib/numbers.js";
 import { Player } from "../../core/components/lib/player.js";
@@ -11,6 +7,14 @@ import { mounted, redrawn, TitledView } from "../../core/components/lib/view.js"
 const LETTERS = "abcdefghijklmnopqrstuvwxyz";
 const isLetter = (sign) => LETTERS.includes(sign.toLowerCase());
 
+/** truth: the text before it was enciphered; keys: the letters read for a…z; scores: ln p of each reading; steps: its
+ * number in the search; goal: ln p of the true text; used: the letters of the ciphertext, commonest first; shares: per
+ * cent of the ciphertext; language: per cent of a…z in the training text; settings.step −1 is the last.
+ * @typedef {{ identity: string, cipher: string, truth: string | null, keys: string[], scores: number[],
+ *   steps: number[], goal: number | null, used: string, shares: Record<string, number>, language: number[],
+ *   settings: { step: number }, text: Record<string, string>, scale: number }} Message */
+
+/** @extends {TitledView<Message>} */
 class Cipher extends TitledView {
   constructor(root) {
     super(root);
@@ -28,6 +32,7 @@ class Cipher extends TitledView {
     redrawn(() => this.paint(), root);
   }
 
+  /** @param {Message} header */
   receive(header) {
     Object.assign(this, header);
     const last = this.keys.length - 1, { step } = header.settings;

@@ -1,19 +1,23 @@
-// header: signs "the text", symbols "abc… .", truth [symbol per sign], model [guess number per sign], likely [[[symbol,
-// p], …] per sign], own [p of the true symbol per sign], first: signs that are given, guesses [the reader's guess
-// numbers so far], identity, columns [name], unit, score [[name, value…]], settings {guesses "1-3-1"}. The model's
-// guesses of a sign are shown only when the reader has found it.
 import { button, draw, drawLine, fill, make, sized, spokenLine } from "../../core/components/lib/dom.js";
 import { percent } from "../../core/components/lib/numbers.js";
 import { Echoes } from "../../core/components/lib/echo.js";
 import { isShortcut } from "../../core/components/lib/keys.js";
 import { emOf } from "../../core/components/lib/text.js";
-import { mounted, onWidth } from "../../core/components/lib/view.js";
+import { mounted, onWidth, View } from "../../core/components/lib/view.js";
 
 const HARD = 5;     // guesses: more give a sign a coloured ground
 
-class Game {
+/** Of each sign, truth: its symbol's number; model: the number of the model's right guess; own: p of the true symbol;
+ * likely: symbols and their p. first: signs that are given; guesses: the reader's guess numbers so far, "1-3-1" in
+ * settings. The model's guesses of a sign are shown only when the reader has found it.
+ * @typedef {{ identity: string, signs: string, symbols: string[], truth: number[], model: number[], first: number,
+ *   own: number[], likely: [number, number][][], guesses: number[], columns: string[], unit: string, score: string[][],
+ *   settings: { guesses: string }, text: Record<string, string>, scale: number }} Message */
+
+/** @extends {View<Message>} */
+class Game extends View {
   constructor(root) {
-    this.root = root;
+    super(root);
     this.echoes = new Echoes();
     this.played = [];
     const place = make("div", "game", root), left = make("div", "", place);
@@ -27,6 +31,7 @@ class Game {
     root.onkeydown = (event) => this.typed(event);
   }
 
+  /** @param {Message} header */
   receive(header) {
     const moved = this.echoes.moves(header.settings.guesses);
     const fresh = moved || this.identity !== header.identity;

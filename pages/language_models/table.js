@@ -1,6 +1,3 @@
-// header: contexts [tokens of a context, the slider's steps]; marks [[label, log10 of a number to compare with]]; rows
-// [{n, possible, different, share: of the possible ones, known: share of the held-out places}]; settings {t, bits:
-// log2 of the vocabulary}.
 import { draw, drawLine, drawText, fill, make, marked, setRange, sized } from "../../core/components/lib/dom.js";
 import { grouped, percent, significant } from "../../core/components/lib/numbers.js";
 import { emOf, textWidth } from "../../core/components/lib/text.js";
@@ -18,6 +15,14 @@ export const digitsOf = (exponent) => Math.floor(exponent * Math.log10(2)) + 1;
     powers of ten. */
 export const placeOf = (log10) => Math.min(1, Math.log10(Math.max(1, log10)) / LAST_DECADE);
 
+/** contexts: tokens of a context, the slider's steps; marks: log10 of numbers to compare with; share: of the possible
+ * sequences; known: share of the held-out text's places; bits: log2 of the vocabulary.
+ * @typedef {{ contexts: number[], marks: [string, number][], settings: { t: number, bits: number },
+ *   rows: { n: number, possible: number, different: number, share: number, known: number }[],
+ *   text: Record<string, string>, scale: number }} Message */
+
+/** @typedef {{ text: HTMLElement, input: HTMLInputElement, value: HTMLElement }} Slider */
+/** @extends {TitledView<Message & Message["settings"] & Record<"tSlider" | "bitsSlider", Slider>>} */
 class Table extends TitledView {
   constructor(root) {
     super(root);
@@ -43,6 +48,7 @@ class Table extends TitledView {
     return name === "t" ? this.contexts[place] : place;
   }
 
+  /** @param {Message} header */
   receive(header) {
     Object.assign(this, header);
     const { t, bits } = header.settings, moved = this.echoes.moves(`${t} ${bits}`);

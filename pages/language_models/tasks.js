@@ -1,15 +1,22 @@
 import { button, chip, draw, drawText, fill, make, sized } from "../../core/components/lib/dom.js";
 import { emOf, monoFont, textWidth } from "../../core/components/lib/text.js";
 import { Echoes } from "../../core/components/lib/echo.js";
-import { mounted, onWidth } from "../../core/components/lib/view.js";
+import { mounted, onWidth, View } from "../../core/components/lib/view.js";
 
-// header: template [before, the reader's own, after], shots "solved examples before it", answer, bars [{name, p, shown,
-// first}] and bars_title of a choice; of an answer that is written steps [{token, title, bars}] instead, and settings
-// {step}: the one that is shown; verdict_line, note, classes [a, b], counts null or [[aa, ab], [ba, bb]] (rows: true,
-// columns: said), answers [{ask, said, should, right}].
-class Tasks {
+/** template: before, the reader's own, after; shots: solved examples before it; bars and bars_title of a choice; of an
+ * answer that is written, steps instead, of which settings.step is shown; counts: rows are true, columns said.
+ * @typedef {{ name: string, p: number, shown: string, first: boolean }[]} Bars
+ * @typedef {{ identity: string, template: [string, string, string], shots: string, answer: string, bars: Bars,
+ *   bars_title: string, steps: { token: string, title: string, bars: Bars }[], settings: { step: number },
+ *   verdict_line: string, note: string, classes: string[], counts: number[][] | null,
+ *   answers: { ask: string, said: string, should: string, right: boolean }[],
+ *   text: Record<string, string>, scale: number }} Message */
+
+/** @extends {View<Message>} */
+class Tasks extends View {
   constructor(root) {
-    Object.assign(this, { root, echoes: new Echoes() });
+    super(root);
+    this.echoes = new Echoes();
     const place = make("div", "task", root);
     const left = make("div", "", place), right = make("div", "", place);
     make("div", "part prompt-title", left);
@@ -25,6 +32,7 @@ class Tasks {
     onWidth(left, () => this.plot());
   }
 
+  /** @param {Message} header */
   receive(header) {
     const isNew = this.identity !== header.identity;
     Object.assign(this, header);

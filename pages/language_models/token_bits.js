@@ -2,19 +2,23 @@ import { button, draw, drawLine, drawText, make } from "../../core/components/li
 import { Echoes } from "../../core/components/lib/echo.js";
 import { decimals, percent, significant } from "../../core/components/lib/numbers.js";
 import { emOf, monoFont, textWidth } from "../../core/components/lib/text.js";
-import { mounted, redrawn } from "../../core/components/lib/view.js";
+import { mounted, redrawn, View } from "../../core/components/lib/view.js";
 
-// header: rows [{label, text, tokens [text], bits [number], summary}]; settings {row}; height of all rows together in
-// pixels. The height of a bar is the token's surprisal in bits, on one scale for all rows; the token of a row with the
-// most bits has an outline and a bold number.
-class Sentences {
+/** The height of a bar is the token's surprisal in bits, on one scale for all rows, which are `height` pixels high
+ * together; the token of a row with the most bits has an outline and a bold number.
+ * @typedef {{ rows: { label: string, text: string, tokens: string[], bits: number[], summary: string }[],
+ *   settings: { row: number }, height: number, text: Record<string, string>, scale: number }} Message */
+
+/** @extends {View<Message>} */
+class Sentences extends View {
   constructor(root) {
-    this.root = root;
+    super(root);
     this.echoes = new Echoes();
     this.list = make("div", "sentences-list", root);
     redrawn(() => this.build(), this.list);
   }
 
+  /** @param {Message} header */
   receive(header) {
     Object.assign(this, header);
     if (this.echoes.moves(header.settings.row)) this.row = header.settings.row;
@@ -43,6 +47,7 @@ class Sentences {
     this.rows.forEach((row, k) => this.line(row, k, need(row).map((least) => equal || least), { em, most, height }));
   }
 
+  /** @param {Message["rows"][number]} row */
   line(row, k, widths, { em, most, height }) {
     const node = make("div", k === this.row ? "row picked" : "row", this.list), head = make("div", "head", node);
     if (row.label) make("span", "label", head, row.label);

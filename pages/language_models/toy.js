@@ -1,6 +1,3 @@
-// header: words [5]; table [6][5], p of a word after each word, the last row at the beginning; text_ids [[word]] the
-// training text; sentences [[word]]; training: the text in words; settings {before, next, p, drawn, seed}: the picked
-// entry, and how many sentences are drawn with which seed.
 import { button, draw, drawLine, drawText, fill, make, setRange, sized } from "../../core/components/lib/dom.js";
 import { decimals, grouped, readable } from "../../core/components/lib/numbers.js";
 import { emOf } from "../../core/components/lib/text.js";
@@ -68,6 +65,13 @@ export function shares(text, before, word, start) {
   });
 }
 
+/** table: p of a word after each word, the last row at the beginning; text_ids and, in words, training: the training
+ * text; settings: the picked entry, and how many sentences are drawn with which seed.
+ * @typedef {{ words: string[], table: number[][], text_ids: number[][], sentences: number[][], training: string,
+ *   settings: { before: number, next: number, p: number, drawn: number, seed: number },
+ *   text: Record<string, string>, scale: number }} Message */
+
+/** @extends {TitledView<Message & Message["settings"]>} */
 class Toy extends TitledView {
   constructor(root) {
     super(root);
@@ -93,6 +97,7 @@ class Toy extends TitledView {
     redrawn(() => this.curves(), this.place);
   }
 
+  /** @param {Message} header */
   receive(header) {
     Object.assign(this, header);
     const moved = this.echoes.moves(JSON.stringify(header.settings));

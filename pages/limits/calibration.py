@@ -2,7 +2,7 @@
 the control, on its own samples.
 """
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,7 @@ from core.app.state import Run, reader
 from core.base import prose
 from core.evaluation import losses
 from core.figures.numbers import latex_number, latex_operand, percent, plain_number, readable
+from core.model.tokenizer import Tokenizer
 from core.training import corpus, teaching_text
 from pages.limits import charts as figures
 from pages.limits.shared import PREFIX, attached, choice, met_teaching, own_seed, read, say_sample, show, step_of
@@ -180,18 +181,33 @@ def _given(run: Run, source: str, seed: int, blind: bool = False) -> Predictions
     prompt = run.tokenizer.decode(run.own_ids) if source == "prompt" else ""
 
     def make() -> Predictions:
-        texts, room = [], MOST_TOKENS
-        for ids in corpus.tokenize(documents(source, seed, prompt), run.tokenizer).documents:
-            texts.append(ids[:room])
-            room -= len(texts[-1])
-            if room <= 0:
-                break
-        texts = texts[::step]
+        texts = first_tokens(documents(source, seed, prompt), run.tokenizer)[::step]
         return predictions(*(losses.unigram_predictions(texts, run.tokenizer.end_of_text) if blind
                              else losses.scored_predictions(run.loaded.runner, texts)))
 
     key = run.loaded.key("calibration", source, seed * (source == "exercises"), prompt, blind, step)
-    return growing_results.made(key, make, lambda value: value.n_bytes)
+    return growing_results.made(key, make, _size, _restored)
+
+
+def first_tokens(texts: Sequence[str], tokenizer: Tokenizer) -> list[np.ndarray]:
+    """The first MOST_TOKENS of the texts, as token ids of each."""
+    first, room = [], MOST_TOKENS
+    for ids in corpus.tokenize(texts, tokenizer).documents:
+        first.append(ids[:room])
+        room -= len(first[-1])
+        if room <= 0:
+            break
+    return first
+
+
+def _restored(kept: tuple[list[float], str]) -> Predictions:
+    """The predictions as record.py keeps them."""
+    confidence, right, *nats = kept
+    return predictions(np.array(confidence), np.array([*right]) == "1", *map(np.array, nats))
+
+
+def _size(value: Predictions) -> int:
+    return value.n_bytes
 
 
 def _control(page: Lesson, run: Run, temperature: float, seed: int, n_texts: int, n_tokens: int) -> Predictions:
@@ -205,8 +221,8 @@ def _control(page: Lesson, run: Run, temperature: float, seed: int, n_texts: int
             yield Part(None, len(parts), n_tokens)
         yield Part(predictions(*map(np.concatenate, zip(*parts))), n_tokens, n_tokens)
 
-    return growing_results.result(run.loaded.key("own predictions", temperature, seed, n_texts, n_tokens), steps,
-                                  lambda value: value.n_bytes, page.label("writing"))
+    return growing_results.result(run.loaded.key("own predictions", temperature, seed, n_texts, n_tokens), steps, _size,
+                                  page.label("writing"), _restored)
 
 
 def _lines(page: Lesson, given: Predictions, blind: Predictions) -> list[tuple[str, str]]:
@@ -230,9 +246,14 @@ def _lines(page: Lesson, given: Predictions, blind: Predictions) -> list[tuple[s
              rf"{latex_number(round(blind.log_loss, 4) - round(given.log_loss, 4))}")]
 
 
+def few_temperature(temperature: float) -> float:
+    """The temperature of the question's text where the control has this one."""
+    return 0.5 if temperature >= 1 else 2.0
+
+
 def _question(page: Lesson, run: Run, temperature: float, seed: int) -> Question:
     """Whether the model is over- or underconfident on a text sampled at another temperature."""
-    tau = 0.5 if temperature >= 1 else 2.0
+    tau = few_temperature(temperature)
     control = _control(page, run, tau, seed, FEW_TEXTS, FEW_TOKENS)
     answer = 2 if abs(control.gap) < SMALL else 0 if control.gap > 0 else 1
     return Question(f"temperature_{tau:g}", page.label("question_temperature", temperature=readable(tau)),

@@ -1,14 +1,20 @@
-// header: tokens [text]; d; lengths and dots [text], of each token; tall, px of a row; settings {token, component}.
-// Arrays slopes and x, token by token. One row a token, one column a component.
+// One row a token, one column a component.
 import { matrixPicture } from "../../core/components/lib/canvas.js";
 import { fill, make, spokenLine } from "../../core/components/lib/dom.js";
 import { byKeys } from "../../core/components/lib/keys.js";
 import { readable } from "../../core/components/lib/numbers.js";
 import { readTheme } from "../../core/components/lib/theme.js";
-import { mounted } from "../../core/components/lib/view.js";
+import { mounted, View } from "../../core/components/lib/view.js";
 
-class Components {
+/** lengths, dots: of each token; tall: px of a row; slopes, x: token by token.
+ * @typedef {{ text: Record<string, string>, scale: number, tokens: string[], d: number, lengths: string[],
+ *   dots: string[], tall: number, settings: { token: number, component: number }, slopes: Float32Array,
+ *   x: Float32Array }} Message */
+
+/** @extends {View<Message>} */
+class Components extends View {
   constructor(root) {
+    super(root);
     this.grid = make("div", "grid", root);
     this.names = make("div", "names", this.grid);
     this.map = make("div", "map", this.grid);
@@ -20,9 +26,9 @@ class Components {
     this.map.onpointermove = (event) => this.point(this.cellAt(event));
     this.map.onclick = (event) => this.point(this.cellAt(event), true);
     this.map.onpointerleave = () => this.point(null);
-    this.root = root;
   }
 
+  /** @param {Message} header */
   receive(header) {
     Object.assign(this, header);
     this.at = [header.settings.token, header.settings.component];

@@ -1,24 +1,30 @@
-// header: rows [{group, name, ask, truth, bars [{name, p, shown, right, said (by the model)}], rest (p of all other
-// answers), picked (index of a dot or −1), own (p of a question that is no dot, or null), dots [[p, right, relation,
-// place, tip]]}], areas [text], note, title_line, settings {threshold}. A disc is a right answer and a cross a wrong
-// one; answers left of the threshold are withheld. The threshold moves here, and Python hears of it when the hand
-// rests.
+// A disc is a right answer and a cross a wrong one; answers left of the threshold are withheld. The threshold moves
+// here, and Python hears of it when the hand rests.
 import {
   chip, draw, drawLine, drawText, fill, make, setRange, sized, spokenLine,
 } from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
 import { decimals, percent } from "../../core/components/lib/numbers.js";
 import { emOf, monoFont, shortened, textWidth } from "../../core/components/lib/text.js";
-import { mounted, redrawn } from "../../core/components/lib/view.js";
+import { mounted, redrawn, View } from "../../core/components/lib/view.js";
 
 const EDGE = 9;     // pixels at both ends of the axis: half a slider's knob
 const RESTS = 250;  // milliseconds after which a hand is at rest
 // columns of dots: as many as the slider has steps, so that the threshold is always between two of them
 const CELLS = 100;
 
-class Facts {
+/** rest: p of all other answers; said: by the model; picked: the index of a dot or −1; own: p of a question that is no
+ * dot; dots: p, right, relation, place and tip.
+ * @typedef {{ group: string, name: string, ask: string, truth: string, rest: number, bars: { name: string,
+ *   p: number, shown: string, right: boolean, said: boolean }[], picked: number, own: number | null, dots: [number,
+ *   boolean, number, number, string][] }} Row */
+/** @typedef {{ text: Record<string, string>, scale: number, title_line: string, note: string, rows: Row[],
+ *   areas: string[], settings: { threshold: number } }} Message */
+
+/** @extends {View<Message>} */
+class Facts extends View {
   constructor(root) {
-    this.root = root;
+    super(root);
     this.echoes = new Echoes();
     this.title = make("div", "title", root);
     this.rows_place = make("div", "facts-rows", root);
@@ -34,6 +40,7 @@ class Facts {
     redrawn(() => this.build(), this.rows_place);
   }
 
+  /** @param {Message} header */
   receive(header) {
     Object.assign(this, header);
     if (this.echoes.moves(header.settings.threshold)) this.threshold = header.settings.threshold;

@@ -2,7 +2,7 @@
 probabilities.
 """
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -87,17 +87,24 @@ def cases(page: Lesson, run: Run, phrasing: str) -> list[Case]:
     """The model's answers to all questions in one phrasing, shared by all readers; of a large model to a sample."""
     whole = exercises(phrasing)
     step = step_of(run, TOKENS * len(whole))
+    asked = whole[::step]
+
+    def of(answers: Mapping[int, Claim]) -> list[Case]:
+        return [Case(exercise.kind, relation, place, answers[i]) for i, (relation, place, exercise) in enumerate(asked)]
 
     def steps() -> Iterator[Part]:
-        asked, answers = whole[::step], {}
+        answers = {}
         for i, claim in confidence.claims(run.loaded.runner, run.tokenizer, [exercise for _, _, exercise in asked]):
             answers[i] = claim
             yield Part(None, len(answers), len(asked))
-        yield Part([Case(exercise.kind, relation, place, answers[i])
-                    for i, (relation, place, exercise) in enumerate(asked)], len(asked), len(asked))
+        yield Part(of(answers), len(asked), len(asked))
+
+    def restore(kept: list) -> list[Case]:
+        return of({i: Claim(asked[i][2], tuple(ids), run.tokenizer.decode(ids), tuple(log_probs))
+                   for i, (ids, log_probs) in enumerate(kept)})
 
     return growing_results.result(run.loaded.key("facts", phrasing, step), steps, lambda value: 800 * len(value),
-                                  page.label("asking"))
+                                  page.label("asking"), restore)
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:

@@ -1,20 +1,26 @@
 import { draw, drawLine, drawText, make, sized } from "../../core/components/lib/dom.js";
 import { emOf, monoFont, shortened, textWidth } from "../../core/components/lib/text.js";
-import { mounted, redrawn } from "../../core/components/lib/view.js";
+import { mounted, redrawn, View } from "../../core/components/lib/view.js";
 
-// header: tokens [text], rows [{name, note, values [number or null], control [number] or null, shown [text],
-// control_shown [text]}], legend [text]; guess (the token that the reader took for the one whose removal changes most,
-// or null), you (its name); settings {token}. One column for each token, one band for each method; a bar
-// goes up where the token speaks for the target and down where it speaks against it, each band on its own scale. An
-// open diamond is the control's value, on the same scale. Narrow columns make the picture scroll within itself.
-class Inputs {
+// One column for each token, one band for each method; a bar goes up where the token speaks for the target and down
+// where it speaks against it, each band on its own scale. An open diamond is the control's value, on the same scale.
+// Narrow columns make the picture scroll within itself.
+/** @typedef {{ name: string, note: string[], values: (number | null)[], shown: string[], control: number[] | null,
+ *   control_shown: string[] }} Row */
+/** guess: the token that the reader took for the one whose removal changes most, `you` its name; band: px.
+ * @typedef {{ text: Record<string, string>, scale: number, tokens: string[], rows: Row[], legend_lines: string[],
+ *   band: number, guess: number | null, you: string, settings: { token: number } }} Message */
+
+/** @extends {View<Message>} */
+class Inputs extends View {
   constructor(root) {
-    this.root = root;
+    super(root);
     this.place = make("div", "scroll", root);
     this.legend = make("div", "legend", root);
     redrawn(() => this.build(), this.place);
   }
 
+  /** @param {Message} header */
   receive(header) {
     Object.assign(this, header);
     this.token = header.settings.token;

@@ -1,12 +1,18 @@
 import { button, fill, make } from "../../core/components/lib/dom.js";
-import { mounted } from "../../core/components/lib/view.js";
+import { mounted, View } from "../../core/components/lib/view.js";
 
-// header: items [{ask, said, should, right}], height in pixels; settings {item}.
-class Items {
+/** height: px.
+ * @typedef {{ text: Record<string, string>, scale: number, items: { ask: string, said: string, should: string,
+ *   right: boolean }[], height: number, settings: { item: number } }} Message */
+
+/** @extends {View<Message>} */
+class Items extends View {
   constructor(root) {
+    super(root);
     this.list = make("div", "list", root);
   }
 
+  /** @param {Message} header */
   receive(header) {
     Object.assign(this, header);
     this.list.style.maxHeight = `${header.height}px`;

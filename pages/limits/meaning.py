@@ -134,8 +134,14 @@ def _scene(page: Lesson, run: Run) -> Scene:
             results[name][reading] = answers(run, name, n, seed, reading)
             yield Part(results if done == total else None, done, total)
 
-    results = growing_results.result(run.loaded.key("structure", n, seed), steps, lambda _: 100,
-                                   page.label("meaning_working"))
+    def restore(kept: dict) -> dict[str, dict[str, tuple[Answer, ...]]]:
+        return {name: {reading: tuple(map(Answer, items := word_order.items(name, n, seed),
+                                          word_order.prompts_of(items, reading, seed), map(tuple, log_probs)))
+                       for reading, log_probs in readings.items()} for name, readings in kept.items()}
+
+    results = growing_results.result(run.loaded.key("structure", n, seed), steps,
+                                     lambda _: 1_000 * n * len(word_order.TESTS) * len(READINGS),
+                                     page.label("meaning_working"), restore)
     return Scene(results, test, min(read("item"), len(results[test]["whole"]) - 1))
 
 

@@ -1,14 +1,18 @@
 import { draw, make, sized } from "../../core/components/lib/dom.js";
 import { emOf } from "../../core/components/lib/text.js";
 import { drawWritten } from "../../core/components/lib/tokens.js";
-import { keepFree, mounted, redrawn } from "../../core/components/lib/view.js";
+import { keepFree, mounted, redrawn, View } from "../../core/components/lib/view.js";
 
-// header: rows [{kind "passage" | "twin", name, sum, tokens [[text, kind "given" | "recited" | "strayed", p or null,
-// tip]], rest "how the passage itself goes on"}], key. The first token that differs from the passage has a solid frame,
-// those that the model makes up after it a dashed one.
-class Recital {
+// The first token that differs from the passage has a solid frame, those that the model makes up after it a dashed one.
+/** rest: how the passage itself goes on.
+ * @typedef {{ kind: "passage" | "twin", name: string, sum: string, tokens: Recited[], rest: string }} Row */
+/** @typedef {[string, "given" | "recited" | "strayed", number | null, string]} Recited  text, kind, p and tip */
+/** @typedef {{ scale: number, key: string, rows: Row[] }} Message */
+
+/** @extends {View<Message>} */
+class Recital extends View {
   constructor(root) {
-    this.root = root;
+    super(root);
     this.place = make("div", "texts", root);
     this.place.tabIndex = 0;
     this.legend = make("div", "recital-key", root);
@@ -16,6 +20,7 @@ class Recital {
     redrawn(() => this.build(), this.place);
   }
 
+  /** @param {Message} header */
   receive(header) {
     Object.assign(this, header);
     this.legend.textContent = this.key;

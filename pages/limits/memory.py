@@ -45,8 +45,14 @@ def read_whole(page: Lesson, run: Run) -> list[Recitation]:
             results.append(r)
             yield Part(results if len(results) == len(passages) else None, len(results), len(passages))
 
+    def restore(kept: list) -> list[Recitation]:
+        return [Recitation(passage, 1, tuple(run.tokenizer.encode(passage.text)[1:len(log_probs) + 1]),
+                           tuple(predicted), tuple(log_probs))
+                for passage, (predicted, log_probs) in zip(teaching_text.canaries(), kept)]
+
     return growing_results.result(run.loaded.key("recitations"), steps,
-                                  lambda value: sum(200 * len(r.token_ids) for r in value), page.label("reciting"))
+                                  lambda value: sum(200 * len(r.token_ids) for r in value), page.label("reciting"),
+                                  restore)
 
 
 def with_start(whole: Recitation, start: int) -> Recitation:

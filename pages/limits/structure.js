@@ -1,16 +1,20 @@
-// header: n; thetas, how many θ there are; solutions [text, "" for none] and the array counts, both by function;
-// bits {all, p, said}; settings {function}. Function g has bit x where g(x) = 1.
+// Function g has bit x where g(x) = 1.
 import { draw, drawText, fill, hatching, make, sized, spokenLine } from "../../core/components/lib/dom.js";
 import { byKeys } from "../../core/components/lib/keys.js";
 import { grouped, readable } from "../../core/components/lib/numbers.js";
 import { emOf } from "../../core/components/lib/text.js";
-import { mounted, redrawn } from "../../core/components/lib/view.js";
+import { mounted, redrawn, View } from "../../core/components/lib/view.js";
 
 const SHADES = 5;         // of reached functions, by how many θ give them
 
-class Functions {
+/** thetas: how many θ there are; solutions ("" for none) and counts: by function.
+ * @typedef {{ text: Record<string, string>, scale: number, n: number, thetas: number, solutions: string[],
+ *   counts: Float32Array, bits: { all: number, p: number, said: number }, settings: { function: number } }} Message */
+
+/** @extends {View<Message>} */
+class Functions extends View {
   constructor(root) {
-    this.root = root;
+    super(root);
     this.place = make("div", "grid", root);
     this.side = make("div", "side", root);
     this.reading = spokenLine(this.side, "reading");
@@ -23,6 +27,7 @@ class Functions {
     redrawn(() => this.build(), this.place, this.bars);
   }
 
+  /** @param {Message} header */
   receive(header) {
     Object.assign(this, header);
     this.picked = header.settings.function;

@@ -3,7 +3,7 @@
 // narrow screen the lessons stand below the drawing, and the views below their lesson.
 import { button, draw, drawText, indexed, make, sized } from "../../core/components/lib/dom.js";
 import { followed } from "../../core/components/lib/links.js";
-import { keepFitted, keepFree, mounted } from "../../core/components/lib/view.js";
+import { keepFitted, keepFree, mounted, View } from "../../core/components/lib/view.js";
 import { address } from "../course/places.js";
 
 const WIDE = 900;                   // pixels from which the three stand beside each other
@@ -21,18 +21,29 @@ const PARTS = {
 const WORDS = { whole: 0.024, block: 0.403, stream: 0.556 };       // parts that are a name alone
 const BLOCK = [0.377, 0.706];
 
-class ModelMap {
+/** @typedef {{ id: string, name: string, part: string, section: string, says: string, views: { id: string,
+ *   name: string, says: string, core: boolean }[] }} Lesson */
+/** open: the lesson whose views are shown first; parts: the lessons of each; links: of lessons and views, base: what
+ * their addresses share.
+ * @typedef {{ text: Record<string, string>, scale: number, lessons: Lesson[], base: string, open: string,
+ *   parts: Record<string, string[]>, links: Record<string, import("../course/places.js").Place> }} Message */
+
+/** @extends {View} */
+class ModelMap extends View {
   constructor(root) {
-    this.root = root;
+    super(root);
     this.field = make("div", "field", root);
     keepFree(this.field, LEAST, MOST);
     keepFitted(root, () => this.fit());
   }
 
+  /** @param {Message} header */
   receive(header) {
     const written = JSON.stringify(header);
     if (this.written === written) return;
-    Object.assign(this, { written, header, text: header.text });
+    this.written = written;
+    this.header = header;
+    this.text = header.text;
     this.field.replaceChildren();
     this.ties = draw("svg", { class: "ties", "aria-hidden": "true" }, this.field);      // behind the drawing
     this.lit = draw("svg", { class: "ties lit", "aria-hidden": "true" }, this.field);
@@ -96,7 +107,8 @@ class ModelMap {
   show(id, part) {
     const lesson = this.header.lessons.find((each) => each.id === id), shown = part ?? lesson.part;
     if (this.shown === lesson && this.at === shown && this.panel.firstChild) return;
-    Object.assign(this, { shown: lesson, at: shown });
+    this.shown = lesson;
+    this.at = shown;
     this.panel.replaceChildren();
     this.panel.className = `panel ${lesson.part}`;
     const head = make("h3", "", this.panel);
@@ -110,7 +122,7 @@ class ModelMap {
       indexed(make("span", "says", row), view.says);
     }
     this.others(this.header.parts[shown].filter((other) => other !== id), shown);
-    if (lesson.views.some((view) => !view.core)) this.legend();
+    this.foot(lesson, `inside ${shown}`);
     this.mark();
     this.fit();
   }
@@ -128,9 +140,12 @@ class ModelMap {
     }
   }
 
-  legend() {
-    const legend = make("div", "legend", this.panel);
-    for (const name of ["core", "deeper"]) make("span", `key ${name}`, legend, this.text[name]);
+  /** What the dots mean, and in the same line the way to the part's place inside the whole picture. */
+  foot(lesson, inside) {
+    const foot = make("div", "legend", this.panel), names = lesson.views.some((view) => !view.core)
+      ? ["core", "deeper"] : [];
+    for (const name of names) make("span", `key ${name}`, foot, this.text[name]);
+    if (this.header.links[inside]) this.link(make("span", "inside", foot), inside, this.text.inside);
   }
 
   link(parent, key, name) {

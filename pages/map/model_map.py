@@ -21,7 +21,8 @@ def _map(page: Lesson) -> None:
     lessons, places = [], {}
     for entry in catalogue.existing():
         lessons.append(_lesson(entry))
-        places |= {entry.id: (entry.id, {})} | {_id(entry, view): (entry.id, entry.opening(view))
+        inside = {_inside(part): (entry.id, entry.opening_inside(part)) for part in entry.inside}
+        places |= inside | {entry.id: (entry.id, {})} | {_id(entry, view): (entry.id, entry.opening(view))
                                                 for view in entry.views}
     _picture(page.header("map") | {"lessons": lessons, "base": address.link(), "open": OPEN,
                                    "parts": parts(),
@@ -47,6 +48,10 @@ def _lesson(entry: catalogue.Entry) -> dict:
     return {"id": entry.id, "name": tables.entry_name(entry), "part": entry.map[0], "views": views,
             "section": prose.load("app").label(f"section_{entry.section}"),
             "says": unmarked(words.section("sentence") if views else words.about(""))}
+
+
+def _inside(part: str) -> str:
+    return f"inside {part}"
 
 
 def _id(entry: catalogue.Entry, view: str) -> str:

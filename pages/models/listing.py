@@ -19,7 +19,7 @@ from core.base import catalogue, devices, tables
 from core.base.markdown import escaped, without_paths
 from core.cost.counting import n_parameters
 from core.huggingface import PretrainedError, is_here, is_offline, save_pretrained
-from core.huggingface.families import TITLES
+from core.huggingface.tables import TITLES
 from core.model import checkpoints
 from core.model.config import ModelConfig
 

@@ -114,7 +114,7 @@ def last_vector(run: Run) -> str:
     """The last operation on the unembedding's input: "transformed" by the head, "mapped" by its one matrix, "normed" at
     the end, or "plain" in a model whose blocks norm their sums.
     """
-    if run.model.config.plain_maps:
+    if run.model.config.embedding.plain_maps:
         return "mapped"
     return "transformed" if run.model.W_H is not None else "normed" if run.model.final_norm is not None else "plain"
 
@@ -150,23 +150,17 @@ def _cut_lines(say, place: int, truncation: Truncation) -> list[tuple[str, str]]
     mass, before = truncation.cumulative[after_k - 1], truncation.cumulative[place] - y[place]
     below, above, within = "<", r"\ge", r"\le"
     comparisons = {
-        "top_k": (config.top_k is not None, "top_k",
-                  rf"\text{{rank }} {place + 1} {'>' if fate == 'top_k' else within} k = {config.top_k}"),
-        "top_p": (config.top_p < 1, "top_p",
-                  rf"\frac{{{latex_operand(before)}}}{{{latex_operand(mass)}}} = {latex_number(before / mass)} "
-                  rf"{above if fate == 'top_p' else below} p = {config.top_p:g}"),
-        "min_p": (config.min_p > 0, "min_p",
-                  rf"y = {latex_number(y[place])} {below if fate == 'min_p' else above} m \cdot \max y = "
-                  rf"{config.min_p:g} \cdot {latex_operand(y[0])} = {latex_number(config.min_p * y[0])}"),
-        "typical_p": (config.typical_p < 1, "typical_cut" if fate else "typical_kept",
-                      rf"-\ln y = {latex_number(-math.log(y[place]) if y[place] else math.inf)}")}
-    lines = []
-    for rule, (is_on, caption, latex) in comparisons.items():
-        if is_on:
-            lines.append((say(caption), latex))
-        if rule == fate:
-            break
-    return lines
+        "top_k": rf"\text{{rank }} {place + 1} {'>' if fate == 'top_k' else within} k = {config.top_k}",
+        "top_p": rf"\frac{{{latex_operand(before)}}}{{{latex_operand(mass)}}} = {latex_number(before / mass)} "
+                 rf"{above if fate == 'top_p' else below} p = {config.top_p:g}",
+        "min_p": rf"y = {latex_number(y[place])} {below if fate == 'min_p' else above} m \cdot \max y = "
+                 rf"{config.min_p:g} \cdot {latex_operand(y[0])} = {latex_number(config.min_p * y[0])}"}
+    surprisal = rf"-\ln y = {latex_number(-math.log(y[place]) if y[place] else math.inf)}"
+    rules = [rule for rule in config.active() if rule != "temperature"]
+    if fate in rules:
+        rules = rules[:rules.index(fate) + 1]
+    return [(say(rule if rule in comparisons else f"{rule}_{'cut' if fate and rule == rules[-1] else 'kept'}"),
+             comparisons.get(rule, surprisal)) for rule in rules]
 
 
 def _draw_lines(say, place: int, truncation: Truncation, panel: PanelSettings) -> list[tuple[str, str]]:

@@ -74,12 +74,8 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def _fields(page: Lesson, place: DeltaGenerator) -> dict[str, str]:
-    """Draw the fields under the panel: the settings as text, for links, and the two other contexts; return these as
-    name -> prompt.
-    """
+    """Draw the fields under the panel, for the two other contexts; return these as name -> prompt."""
     with place:
-        st.text_input(page.label("settings_field"), max_chars=200, help=page.label("settings_help"),
-                      **SETTINGS.attached("panel"))
         return {page.label(f"{name}_context"): st.text_input(page.label(f"{name}_field"), max_chars=400,
                                                              **SETTINGS.attached(name)) for name in CONTEXTS}
 

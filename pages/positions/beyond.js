@@ -7,6 +7,10 @@ import { mounted } from "../../core/components/lib/view.js";
 import { baseAt, Panels } from "./panels.js";
 import { isNewAngle } from "./schemes.js";
 
+/** @typedef {{ pairs: number, slopes: number[], settings: Record<"trained" | "read" | "base" | "clip", number>,
+ *   labels: Record<string, string>, present: boolean }} Message */
+
+/** @extends {Panels<Message>} */
 class Beyond extends Panels {
   constructor(root) {
     super(root);
@@ -17,6 +21,7 @@ class Beyond extends Panels {
     for (const name of ["learned", "angles", "alibi", "relative"]) this.panel(name);
   }
 
+  /** @param {Message} header */
   receive(header) {
     super.receive(header);
     Object.assign(this, { pairs: header.pairs, slopes: header.slopes });

@@ -15,6 +15,10 @@ const STRONGEST = 4;
 const LOWER = 4;      // pixels between the lowest entry of the table and the picture's lower edge
 const clamp = (most, value) => Math.max(-most, Math.min(most, value));
 
+/** @typedef {{ settings: Record<"heads" | "head" | "n" | "clip" | "distance", number> & { r: string },
+ *   labels: Record<string, string>, present: boolean }} Message */
+
+/** @extends {Panels<Message>} */
 class Biases extends Panels {
   constructor(root) {
     super(root);

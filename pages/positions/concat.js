@@ -15,6 +15,11 @@ export function times(row, W, k, from = 0) {
   return out;
 }
 
+/** @typedef {{ k: number, token: string, settings: { mode: "concatenate" | "add", i: number },
+ *   labels: Record<string, string>, present: boolean }
+ *   & Record<"x" | "W_X" | "W_P", Float32Array>} Message */
+
+/** @extends {Panels<Omit<Message, "x"> & { x: Float64Array }>} */
 class Concat extends Panels {
   constructor(root) {
     super(root);
@@ -33,6 +38,7 @@ class Concat extends Panels {
     this.verdict = make("p", "verdict", this.grid);
   }
 
+  /** @param {Message} header */
   receive(header) {
     super.receive(header);
     const { k, token, x, W_X, W_P } = header;

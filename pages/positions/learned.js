@@ -16,6 +16,15 @@ const isLine = (name) => name === "alike" || name === "lengths" || name === "spe
 const SHORT = ["learned", "learned_turned", "alike"];
 const FURTHER = ["sinusoidal", "sinusoidal-cosines", "spectrum"];      // the panels that are there on request
 
+/** n and d: the shape of P; axes: those kept of the turned matrices; digest: another one for another P; ids: of the
+ * prompt's tokens, with their rows in E.
+ * @typedef {Record<"learned" | "sinusoidal", number[]>} Both
+ * @typedef {{ n: number, d: number, axes: number, digest: number, lengths: Both, spectrum: Both,
+ *   rank: Record<"learned" | "sinusoidal", number>, token: number, tokens: string[], ids: number[],
+ *   settings: { i: number, principal: boolean, more: boolean }, labels: Record<string, string>, present: boolean }
+ *   & Record<"learned" | "learned_turned" | "sinusoidal_turned" | "E", Float32Array>} Message */
+
+/** @extends {Panels<Message & { stats: Message, shownAxes: number, turned: Record<string, Float32Array> }>} */
 class Learned extends Panels {
   constructor(root) {
     super(root);
@@ -30,6 +39,7 @@ class Learned extends Panels {
     for (const name of ["sum", "learned", "learned-cosines", "alike", "lengths", ...FURTHER]) this.panel(name);
   }
 
+  /** @param {Message} header */
   receive(header) {
     super.receive(header);
     const { n, d, axes } = header;

@@ -5,6 +5,8 @@ import { fill, make } from "../../core/components/lib/dom.js";
 import { Instrument, panelIn, Range } from "../../core/components/lib/instrument.js";
 import { grouped, written } from "../../core/components/lib/numbers.js";
 
+/** @import { BaseOf } from "../../core/components/lib/view.js" */
+
 /** The cell, of `count`, that is at a share (0 … 1) of the way across them. */
 const cellAt = (share, count) => Math.max(0, Math.min(count - 1, Math.floor(share * count)));
 
@@ -24,18 +26,24 @@ export function circle(context, x, y, radius) {
   context.stroke();
 }
 
-/**
- * An instrument of ranges and panels, each known by its name.
- *
- * A picture defines compute(): what follows from the settings, describe(): all words, drawPanel(name, context), and
- * cells(name): the box and grid of a panel's picture, {left, top, width, height, columns, rows, from}, as for
- * Surface.point. pick(cell, share), if there is one, gets the cell that is pressed or dragged over, and the share of
- * the height at which.
- */
-export class Panels extends Instrument {
+/** A cell of a panel under the pointer, which is at (x, y).
+ * @typedef {{ name: string, column: number, row: number, x: number, y: number }} Cell */
+/** The box and grid of a panel's picture, as for Surface.point.
+ * @typedef {{ left: number, top?: number, width: number, height: number, columns: number, rows: number,
+ *   from?: number[] }} Cells */
+/** What a picture defines: what follows from the settings, all words, and a panel's picture and its cells; pick, if
+ * there is one, gets the cell that is pressed or dragged over, and the share of the height at which.
+ * @typedef {{ compute(): void, describe(): void, drawPanel(name: string, context: CanvasRenderingContext2D): void,
+ *   cells(name: string): Cells, pick?(cell: Cell, share: number): void }} Parts */
+
+/** @extends {Instrument<Parts>} */
+class PanelsBase extends Instrument {
   constructor(root) {
     super(root);
-    Object.assign(this, { settings: {}, hover: null, ranges: {}, panels: {} });
+    this.settings = /** @type {object} */ ({});
+    this.hover = /** @type {Cell | null} */ (null);
+    this.ranges = /** @type {Record<string, Range>} */ ({});
+    this.panels = /** @type {Record<string, ReturnType<typeof panelIn>>} */ ({});
     this.controls = make("div", "controls", root);
     this.grid = make("div", "panels", root);
     this.reading = make("p", "reading", root);
@@ -70,7 +78,7 @@ export class Panels extends Instrument {
 
   /** The same for the base b, by its exponent. */
   showBase(hint) {
-    const { base } = this.settings;
+    const { base } = /** @type {{ base: number }} */ (this.settings);
     this.show("base", 0, 6, { step: 0.05, value: Number(Math.log10(base).toFixed(6)), text: grouped(base), hint });
   }
 
@@ -146,3 +154,6 @@ export class Panels extends Instrument {
     }
   }
 }
+
+/** An instrument of ranges and panels, each known by its name. */
+export const Panels = /** @type {BaseOf<PanelsBase>} */ (PanelsBase);

@@ -11,6 +11,11 @@ const FARTHEST = 128;
 
 const product = (a, b) => a.reduce((sum, value, k) => sum + value * b[k], 0);
 
+/** @typedef {{ q: number[], k: number[], names: Record<"head" | "q_token" | "k_token", string>,
+ *   settings: Record<"i" | "j" | "shift" | "base" | "pair", number> & { all: boolean },
+ *   labels: Record<string, string>, present: boolean }} Message */
+
+/** @extends {Panels<Pick<Message, "settings">>} */
 class Rotary extends Panels {
   constructor(root) {
     super(root);
@@ -23,6 +28,7 @@ class Rotary extends Panels {
     this.panel("curve", false);
   }
 
+  /** @param {Message} header */
   receive(header) {
     super.receive(header);
     this.names = header.names;

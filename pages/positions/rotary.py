@@ -11,6 +11,7 @@ from core.app.state.lesson_settings import Setting
 from core.figures import positions as figures
 from core.figures.numbers import latex_number, latex_operand, plain_number, readable
 from core.model import positional
+from core.model.norms import norm_heads
 from pages.positions.shared import PICTURE, Instrument, closest
 
 # pair: the one that is drawn alone; all: every pair is drawn
@@ -83,7 +84,7 @@ def query_and_key(run: Run, layer: int, head: int, position: int) -> tuple[np.nd
     shared = head * block.K.shape[-3] // block.Q.shape[-3]
     Q, K = (x[:, [at]] for x, at in ((block.Q, position), (block.K, max(position - 1, 0))))
     if weights.q_norm is not None:
-        Q, K = weights.normed(Q, weights.q_norm), weights.normed(K, weights.k_norm)
+        Q, K = norm_heads(Q, weights.q_norm, weights.config), norm_heads(K, weights.k_norm, weights.config)
     q, k = Q[head, 0], K[shared, 0]
     width = (config.rotary_width if config.positions == "rotary" else config.d_k) // 2 * 2
     return q[:width].double().cpu().numpy(), k[:width].double().cpu().numpy()

@@ -8,6 +8,14 @@ import { Panels } from "./panels.js";
 
 const MOTION = 350;      // ms
 
+/** shown: the width of before and after, a row for each token; permutation: the token that each place of the other
+ * order gets.
+ * @typedef {{ tokens: string[], permutation: number[], differences: number[], shown: number, before: Float32Array,
+ *   after: Float32Array, settings: { case: string, align: boolean },
+ *   cases: { id: string, title: string, number: string, verdict: string, follows: boolean }[],
+ *   labels: Record<string, string>, present: boolean }} Message */
+
+/** @extends {Panels<Message & { width: number } & Record<"beforePicture" | "afterPicture", HTMLCanvasElement>>} */
 class Symmetry extends Panels {
   constructor(root) {
     super(root);
@@ -19,6 +27,7 @@ class Symmetry extends Panels {
     this.panel("rows");
   }
 
+  /** @param {Message} header */
   receive(header) {
     super.receive(header);
     const { tokens, permutation, differences, shown: width, before, after } = header;
@@ -32,6 +41,7 @@ class Symmetry extends Panels {
     this.move();
   }
 
+  /** @param {Message["cases"]} cases */
   buildCases(cases) {
     this.cases.replaceChildren();
     for (const { id, title, number, verdict, follows } of cases) {

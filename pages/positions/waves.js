@@ -14,6 +14,10 @@ const DRAW = { heat: drawHeat, lengths: drawLengths, wave: drawWave, dial: drawD
 const BESIDE = ["lengths", "dial", "products", "gram"];      // what a projector has no room for
 const LEFT = 52, RIGHT = 10;      // pixels beside a picture over positions
 
+/** @typedef {{ settings: Record<"n" | "d" | "base" | "pair" | "i" | "j", number>,
+ *   labels: Record<string, string>, present: boolean }} Message */
+
+/** @extends {Panels<Message & ReturnType<typeof sinusoids> & { key: string, picturesTheme: object }>} */
 class Waves extends Panels {
   constructor(root) {
     super(root);
@@ -28,6 +32,7 @@ class Waves extends Panels {
     this.tip.hidden = true;
   }
 
+  /** @param {Message} header */
   receive(header) {
     super.receive(header);
     for (const name of BESIDE) this.panels[name].cell.hidden = this.isPresented;

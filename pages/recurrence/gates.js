@@ -1,28 +1,35 @@
 // An LSTM and the cell that its gates are merged into, each as its gates, its lanes and the numbers of one unit at one
 // token. Every number can be picked; what stands in its place in the other cell is picked with it.
-//
-// header: text, scale, token, picked (a part), cells [{name, counted, names {part: symbol}, words {gate: text}, says
-// {part: text}, blocks [the gates with weights], values {f, i, g, o, old, new, h}}]; the first cell is the LSTM.
 import { draw, drawText, fill, make, sized } from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
 import { significant } from "../../core/components/lib/numbers.js";
 import { abridged, emOf } from "../../core/components/lib/text.js";
-import { mounted, onWidth } from "../../core/components/lib/view.js";
+import { mounted, onWidth, View } from "../../core/components/lib/view.js";
 import { arrangement, NODE, partsOf, productsOf, tells } from "./gates_layout.js";
 
 const CHARACTER = 0.62;       // em, of the code font
 const NARROW = 5.6;           // em from gate to gate, below which a number beside a line stands without its word
 const MOST_TOKEN = 14;        // characters of the token that are written
 
-class Gates {
+/** picked: a part; of a cell, names: the parts' symbols; blocks: the gates with weights. The first cell is the LSTM.
+ * @typedef {{ name: string, counted: string, names: Record<string, string>, words: Record<string, string>,
+ *   says: Record<string, string>, blocks: string[],
+ *   values: Record<"f" | "i" | "g" | "o" | "old" | "new" | "h", number> }} Cell
+ * @typedef {{ token: string, picked: string, cells: Cell[],
+ *   text: Record<string, string>, scale: number }} Message */
+
+/** @extends {View<Message>} */
+class Gates extends View {
   constructor(root) {
-    Object.assign(this, { root, echoes: new Echoes() });
+    super(root);
+    this.echoes = new Echoes();
     this.place = make("div", "cells", root);
     this.reading = make("p", "reading", root);
     this.reading.ariaLive = "polite";
     onWidth(root, () => this.cells && this.build());
   }
 
+  /** @param {Message} header */
   receive(header) {
     const own = this.picked, moved = this.echoes.moves(header.picked);
     Object.assign(this, header);
@@ -43,6 +50,7 @@ class Gates {
     this.reading.textContent = this.cells.map((cell) => `${cell.name}: ${cell.says[this.picked]}`).join(" · ");
   }
 
+  /** @param {Cell} cell */
   cell(cell) {
     const box = make("section", "cell", this.place), head = make("div", "head", box);
     make("span", "name", head, cell.name);
@@ -70,7 +78,7 @@ class Gates {
       transform: `translate(${x2} ${y2}) rotate(${angle})` }, svg);
   }
 
-  /** The numbers beside the lines, and what the gates read. */
+  /** The numbers beside the lines, and what the gates read. @param {Cell} cell */
   beside(svg, em, { numbers, under, resets, slot }, cell) {
     const values = productsOf(cell), { text } = this, isNarrow = slot < NARROW;
     for (const { x, y, name } of numbers) {
@@ -87,7 +95,7 @@ class Gates {
       drawText(svg, resets.x * em, (resets.y + 2.3) * em, text.gone, { anchor: "middle", name: "under" });
   }
 
-  /** A gate as a box with its name and number, or a state. */
+  /** A gate as a box with its name and number, or a state. @param {Cell} cell */
   part(svg, em, { boxes }, cell, { place, symbol, value, kind, pick, derived }) {
     const picked = pick === this.picked ? " picked" : "", { x, y, width, height } = boxes[place];
     const group = draw("g", { class: `mark ${kind}${derived ? " derived" : ""}${picked}`, "data-part": place }, svg);

@@ -1,6 +1,8 @@
 // The layout of a gated cell: the lane of its state on top, its gates in a row below, and the lines between
 // them. Lengths are in em. A gate keeps its place from the LSTM to the GRU.
 
+/** @import { Cell } from "./gates.js" */
+
 const SIDE = 5, STATE = 1.9, TIMES = 5.9, GATE = 10.7, BUS = 14.1, HEIGHT = 16.1;      // em
 const TALL = 4, LOW = 2.7, MOST_WIDE = 6;                                              // em of boxes
 export const NODE = 0.7;                                                                    // em, radius of × and +
@@ -9,7 +11,8 @@ const GATES = ["f", "i", "g", "o"];
 /** Whether a cell tells c from the h that it shows. names: its symbols by their place, which is that in an LSTM. */
 export const tells = (names) => names.state === "c";
 
-/** The parts of a cell that hold a number: {place, pick, symbol, value, kind, derived}. */
+/** The parts of a cell that hold a number: {place, pick, symbol, value, kind, derived}.
+    @param {Cell} cell */
 export function partsOf({ names, blocks, values }) {
   const { state } = names;
   const gates = GATES.filter((name) => names[name]).map((name) => ({ place: name, pick: name, symbol: names[name],
@@ -21,7 +24,8 @@ export function partsOf({ names, blocks, values }) {
   return [...gates, ...lane, ...shown];
 }
 
-/** The products and sums of a cell with their numbers: what is kept, what is let in, and what is shown. */
+/** The products and sums of a cell with their numbers: what is kept, what is let in, and what is shown.
+    @param {Cell} cell */
 export function productsOf({ names, values }) {
   const { f, i, g, old, new: state } = values;
   return { kept: f * old, let: i * g, ...(tells(names) ? { squashed: Math.tanh(state) } : {}) };

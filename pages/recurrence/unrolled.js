@@ -3,18 +3,13 @@
 // stands above reads them all. An LSTM has a lane of its own for c, below its h. On the path from a token to the picked
 // step an arrow is as thick as the share of what the token changed that is left there. A click on a strip picks a step
 // and a unit, a click on a token the start of the path; arrow keys move step and unit, with shift the start.
-//
-// header: layers, directions, n, m, k (outputs), tokens [text], picked {layer, direction, step, unit}, source (a
-// token), left_shares [directions][n]
-// (its name), text, least, most, below, scale, theme; states and, of an LSTM, cells (layers, directions, n, m) and kept
-// (layers, directions, n), the mean of the forget gate; outputs (n, k).
 import { beginDrawing, clipped, line, stroke, writeText } from "../../core/components/lib/canvas.js";
 import { css } from "../../core/components/lib/colours.js";
 import { fill, make, spokenLine } from "../../core/components/lib/dom.js";
 import { exact, percent } from "../../core/components/lib/numbers.js";
 import { showTip, tokenChip } from "../../core/components/lib/pattern.js";
 import { monoFont, textWidth } from "../../core/components/lib/text.js";
-import { fitHeight, keepFitted, mounted } from "../../core/components/lib/view.js";
+import { fitHeight, keepFitted, mounted, View } from "../../core/components/lib/view.js";
 import { carried, wayIn, wayOut } from "./wiring.js";
 
 const ARCS = 54, CHIPS = 34, MOST_CHIPS = 84, GAP = 26, LEAST_COLUMN = 26, MOST_COLUMN = 260;
@@ -28,9 +23,21 @@ const WEIGHT = { meaning: "residual-ink", bold: true, size: 0.95 };
 const reach = (values) => values.reduce((most, v) => Math.max(most, Math.abs(v)), 0) || 1;
 const clamp = (value, n) => Math.max(0, Math.min(n - 1, value));
 
-class Unrolled {
+/** k: outputs; source: a token; left_shares (directions, n); states and, of an LSTM, cells (layers, directions, n, m)
+ * and kept (layers, directions, n), the mean of the forget gate; outputs (n, k); least and most pixels
+ * of the height, and those kept free below.
+ * @typedef {Record<"layers" | "directions" | "n" | "m" | "k" | "source" | "least" | "most" | "below" | "scale", number>
+ *   & Record<"states" | "cells" | "kept" | "outputs", Float32Array> & { tokens: string[], left_shares: number[][],
+ *   picked: Record<"layer" | "direction" | "step" | "unit", number>, theme: string,
+ *   text: Record<string, string> }} Message */
+/** @typedef {Record<"ratio" | "type" | "left" | "height" | "column" | "whole" | "top" | "foot" | "strip" | "thick"
+ *   | "gap", number> & { leans: boolean, context: CanvasRenderingContext2D, colours: Uint32Array,
+ *   ink(name: string): string }} Drawn */
+
+/** @extends {View<Message & Drawn>} */
+class Unrolled extends View {
   constructor(root) {
-    this.root = root;
+    super(root);
     this.scroll = make("div", "scroll", root);
     this.stage = make("div", "stage", this.scroll);
     this.stage.tabIndex = 0;
@@ -47,6 +54,7 @@ class Unrolled {
     keepFitted(root, () => this.text && this.arrange());
   }
 
+  /** @param {Message} header */
   receive(header) {
     Object.assign(this, header);
     this.reach = { h: reach(this.states), c: reach(this.cells), y: reach(this.outputs) };
@@ -187,7 +195,7 @@ class Unrolled {
     const { context } = this;
     context.fillStyle = colour;
     context.beginPath();
-    for (const corner of corners) context.lineTo(...corner);
+    for (const [x, y] of corners) context.lineTo(x, y);
     context.fill();
   }
 
@@ -244,7 +252,7 @@ class Unrolled {
     const { context } = this, plain = head ? points.slice(0, -1) : points;
     stroke(context, this.ink(wide ? "residual-ink" : "grid-ink"), wide || 1);
     context.beginPath();
-    for (const point of plain) context.lineTo(...point);
+    for (const [x, y] of plain) context.lineTo(x, y);
     context.stroke();
     if (head) this.arrow(...points.at(-2), ...points.at(-1), wide);
   }

@@ -1,14 +1,17 @@
 // Waiting for the losses of N places: a row of a recurrent network, whose places follow each other, and a row of a
 // transformer, whose blocks follow each other while its places go through each at once. One step of the player is one
 // thing that had to wait for the one before.
-//
-// header: tokens [text], losses {recurrent: [nats], transformer: [nats]}, blocks, identity, text.
 import { chip, fill, make } from "../../core/components/lib/dom.js";
 import { Player } from "../../core/components/lib/player.js";
 import { mounted, TitledView } from "../../core/components/lib/view.js";
 
 const PAUSE = 450;      // ms of a step
 
+/** losses: in nats; blocks: how many.
+ * @typedef {{ tokens: string[], losses: Record<"recurrent" | "transformer", number[]>, blocks: number,
+ *   identity: (number | string)[], text: Record<string, string>, scale: number }} Message */
+
+/** @extends {TitledView<Message>} */
 class Waiting extends TitledView {
   constructor(root) {
     super(root);
@@ -16,6 +19,7 @@ class Waiting extends TitledView {
     this.grid = make("div", "rows", make("div", "scroll", root));
   }
 
+  /** @param {Message} header */
   receive(header) {
     Object.assign(this, header);
     this.n = this.tokens.length;

@@ -34,7 +34,7 @@ def _latex(page: Lesson, model: Transformer, name: str, of: list[str]) -> str:
     """LaTeX of a row, from that of the rows that it is computed of."""
     config = model.config
     norm = rf"\operatorname{{{page.label(f'block_norm_{config.norm}')}}}"
-    share = rf"{readable(config.residual_scale, 4)}\," if config.residual_scale != 1 else ""
+    share = rf"{readable(config.sublayer.residual_scale, 4)}\," if config.sublayer.residual_scale != 1 else ""
     kept = r"\alpha\, " if model.blocks[0].alpha != 1 else ""
     if len(of) > 1:
         return kept + " + ".join(of)
@@ -50,7 +50,7 @@ def _latex(page: Lesson, model: Transformer, name: str, of: list[str]) -> str:
 
 def _two_norms(config: ModelConfig) -> bool:
     """Whether the two norms read the same vector, so that their names must tell them apart."""
-    return config.parallel_residual and not config.shared_norm
+    return config.sublayer.parallel_residual and not config.sublayer.shared_norm
 
 
 def names(page: Lesson, model: Transformer, layer: int) -> list[str]:
@@ -69,7 +69,7 @@ def names(page: Lesson, model: Transformer, layer: int) -> list[str]:
             added=_added(config, rows, name, norm), total=_total(model, rows, of, norm),
             memory=page.label("block_memory"),
             hidden=page.label(f"block_hidden{form(config)}", z=symbol or "z", act=curve(page, config)),
-            k=config.n_active_experts, n=config.n_experts))
+            k=config.experts.n_active_experts, n=config.experts.n_experts))
     return found
 
 
@@ -82,7 +82,7 @@ def _total(model: Transformer, rows: dict[str, tuple[str, ...]], of: tuple[str, 
 def _added(config: ModelConfig, rows: dict[str, tuple[str, ...]], name: str, norm: str) -> str:
     """How a sum calls a row: X, O, attention, FFN, or what is added of these."""
     if LIKE.get(name, name) == "added":
-        share = f"{readable(config.residual_scale, 4)} · " if config.residual_scale != 1 else ""
+        share = f"{readable(config.sublayer.residual_scale, 4)} · " if config.sublayer.residual_scale != 1 else ""
         written = _added(config, rows, rows[name][0], norm)
         return share + (f"{norm}({written})" if config.norms_output else written)
     return CALLED.get(name, name)
@@ -119,7 +119,7 @@ def relu_note(page: Lesson, config: ModelConfig, found: one_block.WithReLU) -> s
 def readings(model: Transformer, layer: int) -> list[str]:
     """For each row the label, less its `blocks_read_`, that says its number under the pointer; "" for the neurons."""
     config, rows = model.config, one_block.wiring(model.config, layer)
-    kept, parallel = model.blocks[layer].alpha != 1, config.parallel_residual
+    kept, parallel = model.blocks[layer].alpha != 1, config.sublayer.parallel_residual
 
     def reading(name: str) -> str:
         kind, of = LIKE.get(name, name), rows[name]

@@ -171,7 +171,7 @@ def _lines(page: Lesson, run: Run, logit: Contributions, rows: list[dict]) -> li
 
 def _unembedded(config: ModelConfig) -> str:
     """The symbol of the vector that the unembedding multiplies."""
-    return "h'" if config.head_transform else "h_N"
+    return "h'" if config.head.head_transform else "h_N"
 
 
 def _frozen_latex(config: ModelConfig) -> str:

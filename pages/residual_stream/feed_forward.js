@@ -1,21 +1,27 @@
-// header: title_line (a template with {token}), token; tokens [text] and position; names and dashes of the curves, the
-// model's own first; gated; rows [{neuron, promotes [text], suppresses [text]}], picked (a neuron, or −1); height in
-// pixels; text. Arrays: inputs (K) of the curves and curves (their number × K), pre and post (d_ff), and fires, the
-// activation of each of the rows at every token (rows × N). A hovered or picked neuron is marked in all pictures; a
-// click on it picks it.
+// A hovered or picked neuron is marked in all pictures; a click on it picks it.
 import { multiples, niceStep } from "../../core/components/lib/axis.js";
 import { button, chip, draw, drawLine, drawText, fill, make, rich, sized } from "../../core/components/lib/dom.js";
 import { byKeys } from "../../core/components/lib/keys.js";
 import { readable, significant, written } from "../../core/components/lib/numbers.js";
 import { emOf } from "../../core/components/lib/text.js";
-import { mounted, onWidth, redrawn } from "../../core/components/lib/view.js";
+import { mounted, onWidth, redrawn, View } from "../../core/components/lib/view.js";
 
 const RUG = -0.65, FLOOR = -0.9;     // on the curves' axis: the place of the neurons' ticks, and the lower end
 const NEAR = 4;                      // pixels on both sides of the pointer: the strongest neuron within is taken
 const APART = 20;                    // a neuron's number needs a twentieth of the width
 
-class Neurons {
+/** title_line: a template with {token}; names, dashes: of the curves, the model's own first; picked: a neuron, or −1;
+ * inputs (K) of the curves and curves (their number × K), pre and post (d_ff), and fires, the activation of each of
+ * the rows at every token (rows × N).
+ * @typedef {{ text: Record<string, string>, scale: number, title_line: string, token: string, tokens: string[],
+ *   position: number, names: string[], dashes: string[], gated: boolean, rows: { neuron: number, promotes: string[],
+ *   suppresses: string[] }[], picked: number, height: number, inputs: Float32Array, curves: Float32Array,
+ *   pre: Float32Array, post: Float32Array, fires: Float32Array }} Message */
+
+/** @extends {View<Message>} */
+class Neurons extends View {
   constructor(root) {
+    super(root);
     this.title = make("div", "title", root);
     this.fired = make("div", "fired", root);
     const left = make("div", "left", root), right = make("div", "right", root);
@@ -24,7 +30,6 @@ class Neurons {
     this.bars_svg = draw("svg", { class: "neurons-bars" }, right);
     this.read = make("div", "read", right);
     this.table = make("table", "neurons-table", right);
-    this.root = root;
     this.bars_svg.onpointermove = (event) => this.hover(this.under(event));
     this.bars_svg.onpointerleave = () => this.hover(null);
     this.bars_svg.onclick = (event) => this.pick(this.under(event));
@@ -35,6 +40,7 @@ class Neurons {
     redrawn(() => this.rows && this.clip(), right);
   }
 
+  /** @param {Message} header */
   receive(header) {
     Object.assign(this, header);
     this.hovered = null;

@@ -7,6 +7,7 @@ import torch
 
 from core.analysis import contributions
 from core.analysis.arrays import to_numpy
+from core.analysis.norm_inputs import feed_forward_input
 from core.app.lesson import Lesson, Options, Prediction, Question, Reading, Truth, cannot
 from core.app.lesson.selection_controls import pick
 from core.app.state import Run, reader
@@ -62,7 +63,8 @@ def draw(page: Lesson, run: Run) -> Reading:
     if block.mlp_post is None:
         config = run.model.config
         why = (page.label("no_mlp") if block.expert_weights is None
-               else page.label("mlp_of_experts", block=layer, k=config.n_active_experts, n=config.n_experts))
+               else page.label("mlp_of_experts", block=layer, k=config.experts.n_active_experts,
+                                n=config.experts.n_experts))
         return cannot(why, _curve_question(page))
     pre, post = to_numpy(block.mlp_pre[position]), to_numpy(block.mlp_post[position])
     strongest, picked = strongest_neurons(run, layer, position), read("neuron")
@@ -137,7 +139,7 @@ def _activation_lines(page: Lesson, run: Run, layer: int, position: int, neuron:
                  rf"z = {of_W_1} = {latex_number(pre)}, \qquad a = \text{{{curve}}}(z) = {latex_number(post)}")]
     of_gate = "x W_{gate}" + ("" if weights.b_gate is None else " + b_{gate}")
     gate = float(activate(config.activation, torch.tensor(pre, dtype=torch.float64)))
-    read = weights.read_by_feed_forward(run.trace.blocks[layer], config.norm)
+    read = feed_forward_input(weights, run.trace.blocks[layer], config.norm)
     up = float(read[position].double() @ weights.W_1[:, neuron].double()
                + (0 if weights.b_1 is None else weights.b_1[neuron].double()))
     return [(page.label("numbers_gated", neuron=neuron, token=token),

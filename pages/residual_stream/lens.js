@@ -4,18 +4,25 @@ import { draw, reveal, show } from "../../core/components/residual_grid/grid.js"
 import { rich, setRange } from "../../core/components/lib/dom.js";
 import { percent } from "../../core/components/lib/numbers.js";
 
+/** slider: its name and its title; titles: the sentence of a row and of the last one.
+ * @typedef {import("../../core/components/residual_grid/grid.js").Message & { slider: [string, string],
+ *   titles: [string, string] }} Message */
+/** @typedef {{ data: Message, picked: { row: number, column: number }, texts: Int32Array, values: Float32Array,
+ *   title: HTMLElement, input: HTMLInputElement, amount: HTMLElement, said?: number, saidOf?: Message }} State */
+
+/** @param {State} state */
 function follow(state) {
   const { data, picked, input, amount } = state;
   if (!picked || picked.row === state.said && data === state.saidOf) return;
   Object.assign(state, { said: picked.row, saidOf: data });
   setRange(input, picked.row);
   input.ariaValueText = data.row_labels[picked.row];
-  amount.textContent = picked.row;
+  amount.textContent = String(picked.row);
   sayWhere(state);
   document.dispatchEvent(new CustomEvent("lens-depth", { detail: picked.row }));
 }
 
-// The sentence of the picked row, with its tokens as chips.
+/** The sentence of the picked row, with its tokens as chips. @param {State} state */
 function sayWhere({ data, picked: { row, column }, texts, values, title }) {
   const last = data.rows - 1, guess = (at) => ({ chip: data.vocabulary[texts[at * data.columns + column]] });
   const p = (at) => percent(values[at * data.columns + column]);

@@ -167,7 +167,7 @@ def _lines(page: Lesson, run: Run, logits: np.ndarray, target: int) -> list[tupl
     plain = run.model.final_norm is None
     read = "x" if plain else r"\text{norm}(x)"
     if run.model.W_H is not None:
-        read = f"{read} W_H" if run.model.config.plain_maps else r"\text{norm}(\text{act}(x W_H + b_H))"
+        read = f"{read} W_H" if run.model.config.embedding.plain_maps else r"\text{norm}(\text{act}(x W_H + b_H))"
     return [(page.label("numbers_lens_plain" if plain else "numbers_lens", token=token, E=unembedding_name(run)),
              rf"u_t = {read} \cdot e_t{bias} = {latex_number(logits[target])}"),
             (page.label("numbers_lens_p", E=unembedding_name(run)),

@@ -11,6 +11,10 @@ function bar(list, token, p, marked) {
   make("output", "", item, percent(p));
 }
 
+/** tokens, marked, probs: of each depth.
+ * @typedef {{ tokens: string[][], marked: number[][], depth: number, label: string, probs: Float32Array }} Message */
+
+/** @param {{ data: Message, depth: number } & HTMLElement} list */
 function draw(list) {
   const { tokens, marked, probs } = list.data, depth = Math.min(list.depth, tokens.length - 1);
   const n = tokens[depth].length;

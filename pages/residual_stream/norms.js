@@ -12,14 +12,22 @@ const DASHES = { residual: [], attention: [8, 5], mlp: [2, 4] };
 /** The depth at which the line of a kind begins: what block l adds leads to depth l + 1. */
 const firstDepth = (kind) => (kind === "residual" ? 0 : 1);
 
+/** The grid, and lines: of which kinds, which of them is faint behind; lengths: the axis; residual, attention, mlp:
+ * depth by depth, the tokens of each.
+ * @typedef {import("../../core/components/residual_grid/grid.js").Message & { kinds: string[],
+ *   names: Record<string, string>, faint: string, log_lengths: boolean, depths: string[], depth_title: string,
+ *   length_title: string, lengths: [number, number] }
+ *   & Record<"residual" | "attention" | "mlp", Float32Array>} Message */
+
 const inkOf = (kind) => readTheme().ink(`${kind}-ink`);
 
+/** @param {{ data: Message }} state */
 function lengthAt({ data }, kind, depth, token) {
   const row = depth - firstDepth(kind);
   return row < 0 ? NaN : data[kind][row * data.columns + token];
 }
 
-/** How many depths the grid's first row lies above depth 0. */
+/** How many depths the grid's first row lies above depth 0. @param {Message} data */
 const rowShift = (data) => (data.rows === data.depths.length ? 0 : 1);
 
 /** The depth of the cell under the hand, or of the picked one; without both, `otherwise`. */
@@ -28,7 +36,7 @@ function markedDepth({ data, hover, picked }, otherwise) {
   return cell ? cell.row + rowShift(data) : otherwise;
 }
 
-/** The edges of the plot, and its scales x(depth) and y(length). */
+/** The edges of the plot, and its scales x(depth) and y(length). @param {{ data: Message }} state */
 function layOut(state, context, width, height) {
   const { data } = state, { type, lengths: [low, high] } = data;
   context.font = fontOf(state, 13, "font", "600");

@@ -1,15 +1,11 @@
-// header: tokens [text], one or two; rows [{name, shape, kind, of [index], read, lengths [text], changed (text, or
-// ""), note (text under its name, or "")}] of a block from what enters to what leaves, each computed of the rows `of`;
-// read: the label, less its read_, that says the row's number under the pointer, or ""; reads_memory: whether an
-// encoder's vectors enter it from the side; widths [n], the numbers of each row. Array values: row by row, and in it
-// token by token. All strips are as wide as the vectors of the stream; the hidden row takes as many lines of it as it
-// needs. The pointer reads one dimension of all rows.
+// All strips are as wide as the vectors of the stream; the hidden row takes as many lines of it as it needs. The
+// pointer reads one dimension of all rows.
 import { matrixPicture } from "../../core/components/lib/canvas.js";
 import { draw, fill, make, marked } from "../../core/components/lib/dom.js";
 import { byKeys } from "../../core/components/lib/keys.js";
 import { readable } from "../../core/components/lib/numbers.js";
 import { readTheme } from "../../core/components/lib/theme.js";
-import { mounted, onWidth } from "../../core/components/lib/view.js";
+import { mounted, onWidth, View } from "../../core/components/lib/view.js";
 
 const LINE = 9;                     // px of a line of the hidden row
 const X = 24;                       // px from the left: the line that goes through the rows
@@ -17,9 +13,19 @@ const X = 24;                       // px from the left: the line that goes thro
 // read through one norm, of what attention adds to the sum of such a block
 const LANES = { X: 6, O: 6, C: 6, norm: 15, attention: 37, added: 37 };
 
-class OneBlock {
+/** of: the rows that it is computed of; read: the label, less its read_, that says the row's number under the pointer,
+ * or ""; reads_memory: whether an encoder's vectors enter it from the side; changed, note: under its name, or "".
+ * @typedef {{ name: string, shape: string, kind: string, of: number[], read: string, reads_memory: boolean,
+ *   changed: string, note: string, lengths: string[] }} Row */
+/** tokens: one or two; rows: of a block from what enters to what leaves; widths: the numbers of each row; values: row
+ * by row, and in it token by token.
+ * @typedef {{ text: Record<string, string>, scale: number, tokens: string[], rows: Row[], widths: number[],
+ *   values: Float32Array }} Message */
+
+/** @extends {View<Message>} */
+class OneBlock extends View {
   constructor(root) {
-    this.root = root;
+    super(root);
     this.head = make("div", "head", root);
     this.place = make("div", "rows", root);
     this.paths = draw("svg", { class: "paths", "aria-hidden": "true" }, this.place);
@@ -30,6 +36,7 @@ class OneBlock {
     onWidth(root, () => this.drawPaths());
   }
 
+  /** @param {Message} header */
   receive(header) {
     Object.assign(this, header);
     this.d = this.widths[0];

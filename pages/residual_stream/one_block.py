@@ -268,11 +268,11 @@ def _sum(page: Lesson, scene: Scene, of_token: dict[str, Tensor]) -> tuple[str, 
     """The first number of the first sum: two terms, the stream α times under DeepNorm, or three in a parallel block."""
     config, alpha = scene.model.config, scene.model.blocks[scene.layer].alpha
     added = [of_token.get("added", of_token["attention"])]
-    if config.parallel_residual:
+    if config.sublayer.parallel_residual:
         added.append(of_token.get("added2", of_token["mlp"]))
     x, *others = (float(each[0]) for each in (of_token["X"], *added))
     symbol, kept = _kept(alpha, x)
-    how = "_kept" if alpha != 1 else "_parallel" if config.parallel_residual else ""
+    how = "_kept" if alpha != 1 else "_parallel" if config.sublayer.parallel_residual else ""
     return (page.label(f"numbers_block_sum{how}"),
             rf"{symbol}x_0 + a_0{' + f_0' * (len(others) > 1)} = "
             + " + ".join([kept, *(f"({latex_number(value)})" for value in others)])
@@ -357,7 +357,7 @@ def _question(page: Lesson, scene: Scene) -> Question | None:
 def _width(page: Lesson, scene: Scene) -> Question | None:
     """How many numbers come out of W₁, in a block that has one such matrix."""
     config = scene.model.config
-    if config.d_ff is None or config.has_experts(scene.layer):
+    if config.d_ff is None or config.experts.in_block(scene.layer):
         return None
     d, d_ff = config.d_model, config.d_ff
     sizes = sorted({d, d_ff, 2 * d, d * d_ff})

@@ -80,7 +80,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     with beside:
         _answers(page, pair, of.logits(pair, *shown.cell))
     return Reading(_lines(page, shown), of.question(page, pair, found) if whole else None,
-                   [of.PATCHED, Patching.shares, Transformer.logits_from],
+                   [of.PATCHED, Patching.shares.fget, Transformer.logits_from],
                    {f"{of.NAME}.csv": lambda: of.table(pair, found)}, f".st-key-{PREFIX}{of.NAME} canvas", title,
                    explanation=of.NAME)
 

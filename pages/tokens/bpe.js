@@ -1,5 +1,3 @@
-// header: words [[word, how often it stands in the text]]; merges [[left, right]] in the order of learning; visible
-// {character: its visible form}; settings {step}: the merges that are done, −1 for all.
 import { button, chip, fill, make, rich, spokenLine } from "../../core/components/lib/dom.js";
 import { grouped } from "../../core/components/lib/numbers.js";
 import { Player } from "../../core/components/lib/player.js";
@@ -51,6 +49,13 @@ export class States {
   }
 }
 
+/** words: how often each stands in the text; merges in the order of learning; visible: a character's visible form;
+ * settings.step: the merges that are done, −1 for all.
+ * @typedef {{ identity: string, words: [string, number][], merges: [string, string][],
+ *   visible: Record<string, string>, settings: { step: number },
+ *   text: Record<string, string>, scale: number }} Message */
+
+/** @extends {TitledView<Message & { states: States, painted: number }>} */
 class Bpe extends TitledView {
   constructor(root) {
     super(root);
@@ -66,6 +71,7 @@ class Bpe extends TitledView {
     this.rules = make("div", "rules scroll", picture);
   }
 
+  /** @param {Message} header */
   receive(header) {
     const isNew = this.identity !== header.identity;
     Object.assign(this, header);

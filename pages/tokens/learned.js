@@ -6,10 +6,17 @@ import { grouped, plain } from "../../core/components/lib/numbers.js";
 import { emOf } from "../../core/components/lib/text.js";
 import { mounted, onWidth, TitledView } from "../../core/components/lib/view.js";
 
-// header: sizes [wanted]; letters [[visible form of each character] per word]; order [word]; more: number of words of
-// the text that are not shown; bpe, unigram: one entry per size, {size, tokens, cuts [[length of each piece] per
-// word]}; bpe also {merge: [left, right] or null, rank}, unigram {log: nats, scores [ln p of the word's best
-// segmentation]}; ends {characters, words: the number of tokens if each of them is one}; settings {size, word}.
+/** letters: the visible form of each character of each word; order: of the words; more: words of the text that are not
+ * shown; bpe and unigram have an entry for each size, cuts the lengths of each word's pieces, log the nats of the
+ * text, scores ln p of each word's best segmentation; ends: the number of tokens if each of them is one.
+ * @typedef {{ size: number, tokens: number, cuts: number[][] }} Entry
+ * @typedef {{ identity: string, sizes: number[], letters: string[][], order: number[], more: number,
+ *   bpe: (Entry & { merge: [string, string] | null, rank: number })[],
+ *   unigram: (Entry & { log: number, scores: number[] })[], ends: { characters: number, words: number },
+ *   settings: { size: number, word: number, chosen: boolean },
+ *   text: Record<string, string>, scale: number }} Message */
+
+/** @extends {TitledView<Message>} */
 class Training extends TitledView {
   constructor(root) {
     super(root);
@@ -31,6 +38,7 @@ class Training extends TitledView {
     onWidth(this.chart, () => this.plot());
   }
 
+  /** @param {Message} header */
   receive(header) {
     const same = this.identity === header.identity;
     Object.assign(this, header);
@@ -96,6 +104,7 @@ class Training extends TitledView {
     this.plot();
   }
 
+  /** @param {Training["columns"][number]} column @param {Entry & { scores?: number[] }} entry */
   paintColumn({ kind, head, foot, places }, entry) {
     rich(head, this.text[kind], { tokens: grouped(entry.tokens), size: grouped(entry.size) });
     this.order.forEach((w, k) => {
@@ -132,8 +141,9 @@ class Training extends TitledView {
       drawLine(this.svg, ...from, ...to, { stroke: "var(--tx-grid-ink)", ...attributes });
     text(0, 0.9 * em, this.text.axis_tokens);
     line([left, y(0)], [width - right, y(0)], {});
-    for (const [value, name, below] of
-        [[this.ends.characters, this.text.end_characters, -0.35], [this.ends.words, this.text.end_words, 1.1]]) {
+    /** @type {[number, string, number][]} */
+    const ends = [[this.ends.characters, this.text.end_characters, -0.35], [this.ends.words, this.text.end_words, 1.1]];
+    for (const [value, name, below] of ends) {
       line([left, y(value)], [width - right, y(value)], { "stroke-dasharray": "2 4" });
       text(left - 5, y(value) + 0.35 * em, grouped(value), "end");
       text(width - right, y(value) + below * em, name, "end");

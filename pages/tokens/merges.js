@@ -1,7 +1,3 @@
-// header: names, bytes {id: text}; rules {id: rank of the rule that made it}; leaves [id]; words [first leaf of each];
-// steps [[rank, left id, right id, id]]; nodes [[step, start, middle, end, id]] in the order of the steps, leaves start
-// to end; pairs {"left,right": rank} of all that are ever side by side;
-// first: the prompt's position of the first token; settings {step, position}; step counts the steps done.
 import { chip, draw, drawText, fill, keyPlace, make, rich, sized, spokenLine } from "../../core/components/lib/dom.js";
 import { grouped } from "../../core/components/lib/numbers.js";
 import { Player } from "../../core/components/lib/player.js";
@@ -11,6 +7,17 @@ import { mounted, redrawn, TitledView } from "../../core/components/lib/view.js"
 
 const SHOWN_PAIRS = 12, LARGER = 1.12;
 
+/** names, bytes and rules, the rank of the rule that made it, by id; leaves: ids; words: the first leaf of each; steps:
+ * rank, left id, right id, id; nodes: step, start, middle, end, id, in the order of the steps, with leaves start to
+ * end; pairs: the rank of all "left,right" that are ever side by side; first: the prompt's position of the first
+ * token; settings.step counts the steps done.
+ * @typedef {{ id: number, start: number, end: number, text: string, children: Piece[] | null, made?: boolean }} Piece
+ * @typedef {{ identity: string, names: Record<number, string>, bytes: Record<number, string>,
+ *   rules: Record<number, number>, leaves: number[], words: number[], steps: [number, number, number, number][],
+ *   nodes: [number, number, number, number, number][], pairs: Record<string, number>, first: number,
+ *   settings: { step: number, position: number }, text: Record<string, string>, scale: number }} Message */
+
+/** @extends {TitledView<Message>} */
 class Merges extends TitledView {
   constructor(root) {
     super(root);
@@ -22,6 +29,7 @@ class Merges extends TitledView {
     redrawn(() => this.layout(), this.place);
   }
 
+  /** @param {Message} header */
   receive(header) {
     Object.assign(this, header);
     this.last = this.steps.length;
@@ -59,6 +67,7 @@ class Merges extends TitledView {
 
   /** The pieces after `step` steps, as trees: {id, start, end, children, made}. */
   pieces(step = this.step) {
+    /** @type {Piece[]} */
     const trees = this.leaves.map((id, i) => ({ id, start: i, end: i + 1, text: this.names[id], children: null }));
     for (const [when, start, middle, end, id] of this.nodes) {
       if (when >= step) break;

@@ -3,9 +3,13 @@ import { grouped } from "../../core/components/lib/numbers.js";
 import { emOf } from "../../core/components/lib/text.js";
 import { mounted, onWidth, TitledView } from "../../core/components/lib/view.js";
 
-// header: examples [text]; methods [{name, vocabulary (null: no end), vocabulary_text, counts [per example], pieces
-// [[text] per example], unknown [n per example]}]; axis [least, most] of the vocabularies that have a size;
-// settings {example}.
+/** vocabulary: null has no end; counts, pieces and unknown have one entry for each example; axis: the least and the
+ * most of the vocabularies that have a size.
+ * @typedef {{ examples: string[], axis: [number, number], settings: { example: number },
+ *   methods: { name: string, vocabulary: number | null, vocabulary_text: string, counts: number[], pieces: string[][],
+ *     unknown: number[] }[], text: Record<string, string>, scale: number }} Message */
+
+/** @extends {TitledView<Message>} */
 class Methods extends TitledView {
   constructor(root) {
     super(root);
@@ -17,6 +21,7 @@ class Methods extends TitledView {
     onWidth(this.chart, () => this.plot());
   }
 
+  /** @param {Message} header */
   receive(header) {
     Object.assign(this, header);
     if (this.echoes.moves(header.settings.example)) this.example = header.settings.example;
@@ -50,6 +55,7 @@ class Methods extends TitledView {
     this.plot();
   }
 
+  /** @param {Message["methods"][number]} method */
   row(row, method, m) {
     const name = make("th", "method", row);
     make("span", "letter", name, letter(m));

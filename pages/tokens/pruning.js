@@ -1,7 +1,3 @@
-// header: word, letters [visible form of each of its characters]; piece: the picked one; rounds [{size, log: the
-// objective in nats, n_dropped, n_kept, characters, kept and dropped [[piece, visible, p, loss, word]], free: how many
-// of the dropped have a loss of 0.00, edges [[start, end, p]] of the word's lattice, cut [length of each piece of the
-// best way], score: its ln p, share of it in all ways}]; settings {step}: rounds that are over, −1 for all.
 import { button, chip, draw, drawText, fill, make, rich, sized, spokenLine } from "../../core/components/lib/dom.js";
 import { grouped, percent, plain, probability } from "../../core/components/lib/numbers.js";
 import { Player } from "../../core/components/lib/player.js";
@@ -28,6 +24,17 @@ export function stacked(edges, best, mostRows) {
   return { rows, left };
 }
 
+/** letters: the visible form of each of the word's characters; piece: the picked one. Of a round, log: the objective in
+ * nats; free: how many of the dropped have a loss of 0.00; edges of the word's lattice: start, end, p; cut: the length
+ * of each piece of the best way, score its ln p, share its part of all ways; settings.step: rounds that are over, −1
+ * for all.
+ * @typedef {[piece: string, visible: string, p: number, loss: number, word: string][]} Pieces
+ * @typedef {{ identity: string, word: string, letters: string[], piece: string, settings: { step: number },
+ *   rounds: { size: number, log: number, n_dropped: number, n_kept: number, characters: number, kept: Pieces,
+ *     dropped: Pieces, free: number, edges: [number, number, number][], cut: number[], score: number,
+ *     share: number }[], text: Record<string, string>, scale: number }} Message */
+
+/** @extends {TitledView<Message>} */
 class Unigram extends TitledView {
   constructor(root) {
     super(root);
@@ -45,6 +52,7 @@ class Unigram extends TitledView {
     redrawn(() => this.lattice(), right);
   }
 
+  /** @param {Message} header */
   receive(header) {
     Object.assign(this, header);
     this.last = this.rounds.length - 1;
@@ -92,6 +100,7 @@ class Unigram extends TitledView {
     if (more > 0) make("span", "muted", this.dropped, `… +${grouped(more)}`);
   }
 
+  /** @param {Message["rounds"][number]} round */
   paintKept(round) {
     const most = Math.max(...round.kept.map((item) => item[3]), 1e-9);
     this.kept.replaceChildren();
@@ -144,6 +153,7 @@ class Unigram extends TitledView {
     draw("title", {}, group, `${name}: p = ${p}`);
   }
 
+  /** @param {Message["rounds"][number]} round */
   say(round, best, left) {
     rich(this.wordHead, this.text.word, { word: { chip: this.letters.join("") }, n: round.edges.length });
     this.said.replaceChildren(`${this.text.best} `);

@@ -1,18 +1,22 @@
-// header: names [visible form by id]; bytes [hex by id]; origins [name of a text by id]; parts
-// {id: [left id, right id]}; rules {id: rank}; prompt [ids]; marked {mine, answer}: ids of a guess, or {}; settings
-// {find, token}.
 import { button, chip, draw, fill, make, rich, sized, spokenLine } from "../../core/components/lib/dom.js";
 import { focusNext } from "../../core/components/lib/keys.js";
 import { grouped } from "../../core/components/lib/numbers.js";
 import { emOf, monoFont } from "../../core/components/lib/text.js";
 import { drawTree, measureTree, treeHeight } from "../../core/components/lib/tokens.js";
-import { mounted } from "../../core/components/lib/view.js";
+import { mounted, View } from "../../core/components/lib/view.js";
 
 const MOST_SHOWN = 600, MOST_CHARACTERS = 8;
 
-class Vocabulary {
+/** By id, names: visible forms; bytes: in hex; origins: the name of a text; parts: the ids of left and right; rules:
+ * ranks. prompt: ids; marked: those of a guess, if there is one.
+ * @typedef {{ names: string[], bytes: string[], origins: string[], parts: Record<number, [number, number]>,
+ *   rules: Record<number, number>, prompt: number[], marked: Partial<Record<"mine" | "answer", number>>,
+ *   settings: { find: string, token: number }, text: Record<string, string>, scale: number }} Message */
+
+/** @extends {View<Message & { chosen: boolean }>} */
+class Vocabulary extends View {
   constructor(root) {
-    this.root = root;
+    super(root);
     const left = make("div", "left", root);
     const bar = make("label", "bar", left);
     this.label = make("span", "", bar);
@@ -33,6 +37,7 @@ class Vocabulary {
     this.characters = make("div", "scroll characters", right);
   }
 
+  /** @param {Message} header */
   receive(header) {
     Object.assign(this, header);
     this.byteIds = new Map(this.origins.flatMap((of, id) => (of === "byte" ? [[this.bytes[id], id]] : [])));

@@ -1,8 +1,8 @@
 // Steps 4 to 6: pieces, their neighbours, and the numbers in them.
 import { button, chip, make, setText, spokenLine } from "../../core/components/lib/dom.js";
-import { Surface } from "../../core/components/lib/canvas.js";
 import { between, css } from "../../core/components/lib/colours.js";
 import { decimals, grouped } from "../../core/components/lib/numbers.js";
+import { Surface } from "../../core/components/lib/surface.js";
 import { readTheme } from "../../core/components/lib/theme.js";
 import { keepFitted, onWidth } from "../../core/components/lib/view.js";
 import { actButton, field, Slider } from "./parts.js";
@@ -16,11 +16,14 @@ const NARROW = 500, NEAREST_NARROW = 0.6;
 /** Cut into pieces: guess how many, and the single signs are joined before the reader's eyes. */
 export class Pieces {
   constructor(stage, tour) {
-    Object.assign(this, { tour, stage });
+    this.tour = tour;
+    this.stage = stage;
     this.row = make("div", "acts", stage);
     this.line = make("div", "signs", stage);
   }
 
+  /** @param {{ asks: { signs: string[][], n: number }, tells: { frames: string[][][] } | null,
+   *   acted: boolean }} step */
   show({ asks, tells, acted }) {
     const { text } = this.tour;
     if (!this.guess) {
@@ -80,6 +83,8 @@ export class Near {
     this.tour.act({ word, guess });
   }
 
+  /** @param {{ asks: { word: string, offers?: string[] }, tells: { centre: string, around: { word: string,
+   *   near: number, mine?: boolean }[], far: number } | null }} step */
   show({ asks, tells }) {
     if (!this.word.input.value) this.word.input.value = asks.word;
     this.tells = tells;
@@ -127,6 +132,8 @@ export class Numbers {
     this.reading = spokenLine(stage, "reading");
   }
 
+  /** @param {{ asks: { options: number[] }, tells: { words: [string, string], guess: number } | null,
+   *   row_0?: Float32Array, row_1?: Float32Array }} step */
   show({ asks, tells, row_0: first, row_1: second }) {
     this.row.replaceChildren();
     for (const n of asks.options) {

@@ -26,9 +26,12 @@ export class Dice {
     this.drawn = [];
   }
 
+  /** @param {{ asks: { names: string[], top: string }, tells: object | null, logits: Float32Array }} step */
   show({ asks, tells, logits }) {
     const isNew = logits.length !== this.logits?.length || asks.top !== this.names?.[0];
-    Object.assign(this, { logits, names: asks.names, tells });
+    this.logits = logits;
+    this.names = asks.names;
+    this.tells = tells;
     this.row.hidden = Boolean(tells);
     this.hot.hidden = !tells;
     if (isNew) { this.drawn = []; this.thrown.replaceChildren(); }
@@ -67,6 +70,9 @@ export class Learn {
     this.bars = new Bars(guesses, text);
   }
 
+  /** @param {{ asks: { moments: { step: number, n: number, prompt: string, sample: string,
+   *   rows: import("./parts.js").Row[] }[], options: string[] }, tells: { at: number, guess: string } | null,
+   *   acted: boolean }} step */
   show({ asks, tells, acted }) {
     const { text } = this.tour, last = asks.moments.length - 1;
     this.moments = asks.moments;
@@ -111,6 +117,8 @@ export class Whole {
     button(stage, tour.text.map_open, "", () => tour.open("home"), "quiet all");
   }
 
+  /** @param {{ asks: { ways: Record<"id" | "title" | "about" | "href", string>[] },
+   *   values: Record<string, any> }} step */
   show({ asks, values }) {
     const { text } = this.tour;
     this.map.replaceChildren();

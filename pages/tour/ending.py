@@ -111,16 +111,17 @@ def whole(page: Lesson, run: Run, _done: dict) -> Step:
 
 
 def place(page: Lesson, run: Run, entrance: str) -> tuple[str, dict]:
-    """The lesson and the settings that an entrance leads to, the home page where there is no such; the head that was
-    met is the picked one.
+    """The lesson and the settings that an entrance leads to, the home page where there is no such; into the overview it
+    leads to the head that was met.
     """
     way = next((way for way in page.words.entries("entrance") if way.id == entrance), None)
     if way is None:
         return catalogue.HOME, {}
     settings = dict(way.settings)
     lesson = settings.pop("lesson")
-    if lesson == "heads":
-        settings |= dict(zip(("layer", "head"), telling_head(run)))
+    if lesson == "overview":
+        layer, head = telling_head(run)
+        settings |= {"layer": layer, "head": head, "overview_at": f"head.{layer}.{head}"}
     return lesson, settings
 
 

@@ -28,6 +28,7 @@ export class Finish {
     this.tour.act({ word, sure: this.sure.value });
   }
 
+  /** @param {{ asks: { text: string }, tells: { rows: import("./parts.js").Row[] } | null, acted: boolean }} step */
   show({ asks, tells, acted }) {
     setText(this.written, /\s$/.test(asks.text) || !asks.text ? asks.text : `${asks.text} `);
     if (tells) {
@@ -72,6 +73,8 @@ export class Write {
     if (!this.full) this.tour.act({ add: id });
   }
 
+  /** @param {{ asks: { text: string, shows: { added: string, rows: import("./parts.js").Row[],
+   *   full: boolean } } }} step */
   show({ asks }) {
     const { added, rows, full } = asks.shows;
     setText(this.given, asks.text);
@@ -107,6 +110,8 @@ export class Change {
     else this.tour.act({ word, place: this.place, moves });
   }
 
+  /** @param {{ asks: { pieces: [string, boolean][], from: number, left_out: boolean, place: number },
+   *   tells: { word: string, place: number, rows: import("./parts.js").Row[] } | null }} step */
   show({ asks, tells }) {
     const source = JSON.stringify(asks);
     if (source !== this.source) {

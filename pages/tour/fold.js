@@ -13,7 +13,7 @@ export function folded(points, { x, y, size }, share) {
   });
 }
 
-/** A curve as SVG writes it. */
+/** A curve as SVG writes it. @param {number[][]} points */
 export const written = ([from, ...rest]) => `M ${from.join(" ")} C ${rest.map((point) => point.join(" ")).join(", ")}`;
 
 /** The arcs that a step leaves behind, each {points, width, opacity, back: pieces between it and the last one}. They

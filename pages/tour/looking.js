@@ -22,6 +22,7 @@ export class Look {
     onWidth(this.place, () => this.arcs());
   }
 
+  /** @param {{ asks: { tokens: string[], from: number }, tells: { weights: number[], guess: number } | null }} step */
   show({ asks, tells }) {
     this.tells = tells;
     const source = JSON.stringify(asks);
@@ -88,6 +89,8 @@ export class Heads {
     this.begin = walked(this.wall, text.wall_heads, () => this.asks.heads);
   }
 
+  /** @param {{ asks: { layers: number, heads: number, side: number, met: number, rows: import("./parts.js").Row[] },
+   *   tells: { off: number[] } | null, tiles: Uint8Array }} step */
   show({ asks, tells, tiles }) {
     this.asks = asks;
     this.off = new Set(tells?.off ?? []);
@@ -145,6 +148,8 @@ export class Layers {
     this.note = make("p", "note", stage);
   }
 
+  /** @param {{ asks: { n: number, top: string, text?: string }, tells: { rungs: { after: number, word: string,
+   *   p: number, mine: boolean }[] } | null }} step */
   show({ asks, tells }) {
     const { text } = this.tour;
     if (!this.guess) {
@@ -163,6 +168,7 @@ export class Layers {
     for (const rung of rungs) this.column(rung, asks.top);
   }
 
+  /** @param {{ after: number, word?: string, p?: number, mine?: boolean }} rung */
   column({ after, word, p, mine }, top) {
     const { text } = this.tour, marks = { mine, leads: word === top, blank: word === undefined };
     const node = make("div", "column", this.way);

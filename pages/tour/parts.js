@@ -7,6 +7,9 @@ const MOST = 60;            // characters of a typed word
 const VISIBLE = 0.004;      // between a bar and what it was before
 const WIDE = 0.75;          // a bar whose name stands inside it
 
+/** A word as a bar: p, what p was before, how sure the reader was.
+ * @typedef {{ word: string, p: number, before?: number, sure?: number, id?: number }} Row */
+
 /** A field with its name above it; `done` is called at Enter. */
 export function field(parent, label, { value = "", done = () => {}, name = "" } = {}) {
   const box = make("label", `field ${name}`, parent);
@@ -82,7 +85,10 @@ export function walked(box, label, columns = () => Infinity) {
  */
 export class Bars {
   constructor(parent, text, { pick = null, pickLabel = null } = {}) {
-    Object.assign(this, { text, pick, pickLabel, rows: new Map() });
+    this.text = text;
+    this.pick = pick;
+    this.pickLabel = pickLabel;
+    this.rows = new Map();
     this.box = make("div", "bars", parent);
   }
 

@@ -81,7 +81,7 @@ def _symbols(page: lesson.Lesson, run: Run) -> dict[str, str]:
     """The steps' formulas that are others for this model: E is not tied, the scores are not divided."""
     config = run.model.config
     changed = ([] if config.tied_embeddings else [("layers", "untied"), ("map", "untied")])
-    changed += [] if config.scale_scores else [("look", "unscaled")]
+    changed += [] if config.scores.scale_scores else [("look", "unscaled")]
     return {f"symbol_{step}": page.label(f"symbol_{step}_{how}") for step, how in changed}
 
 

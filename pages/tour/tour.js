@@ -1,10 +1,8 @@
-// header: text, the labels; steps, their names; at, the open step's number; named: whether anybody asked for it;
-// of: the prompt under the model; asks, tells, said, values as pages/tour/shared.py has them; done: the reader's acts
-// by step. The hand goes from step to step by itself; Python follows, and sends what the step shows.
+// The hand goes from step to step by itself; Python follows, and sends what the step shows.
 import { button, make, setText } from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
 import { isShortcut } from "../../core/components/lib/keys.js";
-import { keepFree, mounted } from "../../core/components/lib/view.js";
+import { keepFree, mounted, View } from "../../core/components/lib/view.js";
 import { Near, Numbers, Pieces } from "./cut.js";
 import { Dice, Learn, Whole } from "./ending.js";
 import { Change, Finish, Write } from "./first.js";
@@ -19,9 +17,22 @@ const KEYS = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1 };
 const LATE = 400;                       // ms after which a step that is not there says that it is computed
 const SWIPE = 60;                       // px that a finger goes across, at least twice as far as up or down
 
-class Tour {
+/** text: the labels; steps: their names; at: the open step's number; named: whether anybody asked for it; of: the
+ * prompt under the model; asks, tells, said, values: as pages/tour/shared.py has them, asks and tells by the step;
+ * done: the reader's acts by step.
+ * @typedef {{ text: Record<string, string>, steps: string[], at: number, named: boolean, scale: number, of: string,
+ *   title: string, done: Record<string, object>, asks: { variant?: string } | null, tells: object | null,
+ *   said: [string, object][], values: Record<string, any>, sentences: string[], tiles?: Uint8Array,
+ *   logits?: Float32Array, row_0?: Float32Array, row_1?: Float32Array }} Message */
+
+/** @extends {View} */
+class Tour extends View {
   constructor(root) {
-    Object.assign(this, { root, echoes: new Echoes(), known: new Map(), acted: false });
+    super(root);
+    this.echoes = new Echoes();
+    /** @type {Map<number, Message>} */
+    this.known = new Map();
+    this.acted = false;
     this.nav = make("nav", "", root);
     this.dots = make("ol", "dots", this.nav);
     const head = make("header", "head", root);
@@ -45,10 +56,14 @@ class Tour {
 
   get name() { return this.steps[this.at - 1]; }
 
+  /** @param {Message} header */
   receive(header) {
     const isNew = !this.at;
     if (header.of !== this.of) this.known.clear();
-    Object.assign(this, { text: header.text, steps: header.steps, of: header.of, title: header.title });
+    this.text = header.text;
+    this.steps = header.steps;
+    this.of = header.of;
+    this.title = header.title;
     this.done = new Set(Object.keys(header.done));
     this.hold(header);
     this.known.set(header.at, header);

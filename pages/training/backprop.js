@@ -1,8 +1,5 @@
 // One small network: the pass forward, the same pass backwards, step by step, and steps of gradient descent. Every
 // number opens to the product that it is, and each input and weight can be moved.
-// header.settings: net (the twelve numbers behind the seed, "" as drawn), net_updates, net_at, net_picked. header.net:
-// numbers, true, activation, optimizer, rate, seed, tokens; autograd (in the order of NAMES) of those numbers after the
-// updates.
 import { levels, multiples, niceStep } from "../../core/components/lib/axis.js";
 import { button, draw, drawLine, drawText, fill, make, marked, sized } from "../../core/components/lib/dom.js";
 import { Instrument, Range } from "../../core/components/lib/instrument.js";
@@ -17,10 +14,19 @@ const WIDEST = 3, PAUSE = 1400, POINTS = 90, LEAST_STEPS = 10, MOVE = 1e-4;
 const four = (value) => decimals(value, 4);
 const isLeaf = (name) => NAMES.includes(name);
 
+/** autograd: in the order of NAMES, of the numbers after the updates.
+ * @typedef {{ numbers: number[], true: number, activation: string, seed: number, optimizer: string, rate: number,
+ *   tokens: string[], numbers_now: number[], autograd: number[] }} Net */
+/** settings.net: the twelve numbers behind the seed, "" as drawn.
+ * @typedef {{ settings: { net: string, net_updates: number, net_at: number, net_picked: string }, net: Net,
+ *   labels: Record<string, string>, height: number, present: boolean }} Message */
+
+/** @extends {Instrument<Pick<Message, "settings">>} */
 class Backprop extends Instrument {
   constructor(root) {
     super(root);
-    Object.assign(this, { settings: {}, opened: [], moved: null });
+    this.opened = [];
+    this.moved = null;
     const graph = make("div", "graph", root), panel = make("div", "panel", root), foot = make("div", "foot", root);
     this.svg = draw("svg", { role: "img", class: "net" }, graph);
     this.caption = make("p", "caption", foot);
@@ -58,10 +64,12 @@ class Backprop extends Instrument {
     this.losses = draw("svg", { role: "img", class: "losses" }, this.plots);
   }
 
+  /** @param {Message} data */
   receive(data) {
     const { net } = data, fresh = JSON.stringify([net.seed, net.true, net.activation]);
     if (this.fresh !== fresh) this.moved = null;
-    Object.assign(this, { fresh, own: net });
+    this.fresh = fresh;
+    this.own = net;
     this.high = data.present ? Math.max(300, 0.44 * window.innerHeight) : data.height;
     super.receive(data);
     this.player.receive(data.labels, UPDATE, PAUSE);

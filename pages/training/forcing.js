@@ -2,15 +2,19 @@ import { draw, drawLine, drawText, fill, make, spokenLine } from "../../core/com
 import { steppedByKeys } from "../../core/components/lib/keys.js";
 import { percent, readable } from "../../core/components/lib/numbers.js";
 import { emOf, monoFont, textWidth } from "../../core/components/lib/text.js";
-import { mounted, redrawn } from "../../core/components/lib/view.js";
+import { mounted, redrawn, View } from "../../core/components/lib/view.js";
 
-// header: tokens [text]; guesses [text], p_guess [n + 1]; p_true, losses [n] (in the unit shown); right [bool, n];
-// mean; text (labels); picked, guess (the column whose true token the reader took for the most surprising, or −1);
-// height (of the bars, px). A column for each token that was read. The last one has a
-// guess and no true token: the text ends there.
-class Forcing {
+// A column for each token that was read. The last one has a guess and no true token: the text ends there.
+/** guesses, p_guess: n + 1, p_true, losses, right: n, in the unit shown; guess: the column whose true token the reader
+ * took for the most surprising, or −1; height: of the bars, px.
+ * @typedef {{ text: Record<string, string>, scale: number, tokens: string[], guesses: string[], p_guess: number[],
+ *   p_true: number[], losses: number[], right: boolean[], mean: number, picked: number, guess: number,
+ *   height: number }} Message */
+
+/** @extends {View<Message>} */
+class Forcing extends View {
   constructor(root) {
-    this.root = root;
+    super(root);
     this.names = draw("svg", { class: "names", "aria-hidden": "true" }, root);
     this.place = make("div", "scroll place", root);
     steppedByKeys(this.place, () => ({ ArrowLeft: -1, ArrowRight: 1 }),
@@ -20,6 +24,7 @@ class Forcing {
     redrawn(() => this.tokens && this.plot(), this.place);
   }
 
+  /** @param {Message} header */
   receive(header) {
     Object.assign(this, header);
     this.plot();

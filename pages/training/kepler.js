@@ -27,10 +27,18 @@ const DAY = 86400000, J2000 = Date.UTC(2000, 0, 1, 12);
 /** An error as it is said: beyond half a turn it is no angle any more. */
 const angle = (minutes) => (minutes < 10000 ? `${significant(minutes)}′` : `> ${grouped(10000)}′`);
 
+/** measured, held_out: a year and the position then; trained, tested: years; numbers: after each of the steps.
+ * @typedef {{ structure: keyof typeof MOTIONS, truth: number[], measured: Placed[], held_out: Placed[], noise: number,
+ *   trained: number, tested: number, epoch: number, numbers: number[][], steps: number[], train: number[],
+ *   test: number[] }} Fit */
+/** @typedef {[number, number, number, number]} Placed */
+/** @typedef {{ settings: { fit_step: number, day: number }, fit: Fit, labels: Record<string, string>,
+ *   height: number, present: boolean }} Message */
+
+/** @extends {Instrument<Pick<Message, "settings">>} */
 class Orbit extends Instrument {
   constructor(root) {
     super(root);
-    this.settings = {};
     const controls = make("div", "controls", root);
     this.button = make("button", "", controls);
     this.button.onclick = () => (this.playing ? this.stop() : this.play());
@@ -43,6 +51,7 @@ class Orbit extends Instrument {
     this.reading.ariaLive = "polite";
   }
 
+  /** @param {Message} data */
   receive(data) {
     const fresh = JSON.stringify(data.fit);
     if (this.fresh && this.fresh !== fresh) this.stop();
@@ -126,6 +135,7 @@ class Orbit extends Instrument {
   drawOrbit(context, surface, now) {
     const { theme, fit } = this, side = Math.min(surface.width, surface.height), scale = side / 2 / 1.78;
     const cx = surface.width / 2, cy = surface.height / 2;
+    /** @type {(p: number[]) => [number, number]} */
     const at = ([px, py]) => [cx + scale * px, cy - scale * py];
     const far = (p) => Math.abs(p[0]) > 50 || Math.abs(p[1]) > 50;
     stroke(context, theme.ink("grid-ink"), 1, [2, 4]);
@@ -186,6 +196,7 @@ class Orbit extends Instrument {
       write(context, String(tick), x(tick), top + height + 11, theme.ink("muted"), "center");
     stroke(context, theme.ink("grid-ink"), 1.5);
     line(context, now, top, now, top + height);
+    /** @type {[number[], string, string, number[]][]} */
     const lines = [[fit.test, labels.test, "query-ink", []], [fit.train, labels.train, "excluded-ink", [3, 3]]];
     for (const [values, , colour, dash] of lines) {
       stroke(context, theme.ink(colour), 2.2, dash);
@@ -218,9 +229,10 @@ class Orbit extends Instrument {
       const years = (fit.tested * i) / width;
       return [left + i, y(apart(this.place(years), MOTIONS.ellipse(fit.truth, years)))];
     }));
-    for (const [list, colour, hollow] of [[fit.measured, "excluded-ink", false], [fit.held_out, "query-ink", true]]) {
-      for (const [years, ...p] of list)
-        dot(context, x(years), y(apart(this.place(years), p)), 3, theme.ink(colour), theme.ink("page"), hollow);
+    for (const hollow of [false, true]) {
+      const ink = theme.ink(hollow ? "query-ink" : "excluded-ink");
+      for (const [years, ...p] of hollow ? fit.held_out : fit.measured)
+        dot(context, x(years), y(apart(this.place(years), p)), 3, ink, theme.ink("page"), hollow);
     }
     if (t <= fit.tested) {
       stroke(context, theme.ink("drawn-ink"), 2);

@@ -18,6 +18,8 @@ function eccentricLongitude(longitude, h, k) {
   return K;
 }
 
+/** @type {Record<"ellipse" | "equant" | "circle" | "polynomial",
+ *   (numbers: number[], t: number, trained?: number) => number[]>} */
 export const MOTIONS = {
   ellipse([a, h, k, p, q, longitude, period], t) {
     const K = eccentricLongitude(longitude + (TURN * t) / period, h, k), beta = 1 / (1 + Math.sqrt(1 - h * h - k * k));

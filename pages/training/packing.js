@@ -2,17 +2,21 @@ import { draw, drawLine, fill, make, sized, spokenLine } from "../../core/compon
 import { Echoes } from "../../core/components/lib/echo.js";
 import { steppedByKeys } from "../../core/components/lib/keys.js";
 import { emOf, monoFont, shortened, textWidth } from "../../core/components/lib/text.js";
-import { mounted, redrawn } from "../../core/components/lib/view.js";
+import { mounted, redrawn, View } from "../../core/components/lib/view.js";
 
 const LEAST = 0.76;        // em, of the type of a word on a projector
 const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
 
-// header: n; present; rows [{cells [text], only (text of the target behind the last place), counted [bool], documents
-// [number, −1 for end of text], first [bool]}]; lengths {packed [[bool]], padded [number]}; picked [row, place]; height
-// (px); text (labels: reads, ignored, only, packed, padded, row).
-class Packing {
+/** only: the target behind the last place; documents: a number each, −1 for end of text.
+ * @typedef {{ cells: string[], only: string | null, counted: boolean[], documents: number[], first: boolean[] }} Row */
+/** picked: [row, place]; height: px.
+ * @typedef {{ text: Record<string, string>, scale: number, n: number, present: boolean, rows: Row[],
+ *   lengths: { packed?: boolean[][], padded: number[] }, picked: number[], height: number }} Message */
+
+/** @extends {View<Message>} */
+class Packing extends View {
   constructor(root) {
-    this.root = root;
+    super(root);
     this.echoes = new Echoes();
     this.title = spokenLine(root, "title");
     this.place = make("div", "scroll rows", root);
@@ -26,10 +30,11 @@ class Packing {
     redrawn(() => this.rows && this.plot(), root);
   }
 
+  /** @param {Message} header */
   receive(header) {
     const { picked, ...rest } = header, moved = this.echoes.moves(String(picked));
     const changed = this.n !== header.n || this.rows?.length !== header.rows.length;
-    Object.assign(this, rest, { isPresent: header.present });
+    Object.assign(this, rest);
     this.root.classList.toggle("present", header.present);
     if (moved || changed) this.picked = picked;
     this.root.style.setProperty("--free", `${header.height}px`);
@@ -88,7 +93,7 @@ class Packing {
   /** The width of each column, all alike; on a projector as wide as its longest word, whole, in a type that fits. */
   columns(room, em) {
     const n = this.n + 1, most = 0.92 * em;
-    if (!this.isPresent) return { widths: Array(n).fill(Math.max(3.1 * em, room / n)), size: most };
+    if (!this.present) return { widths: Array(n).fill(Math.max(3.1 * em, room / n)), size: most };
     const needed = (size) => Array.from({ length: n }, (_, c) => Math.max(2 * em, 0.5 * em
       + Math.max(...this.rows.map(({ cells, only }) => textWidth([...cells, only ?? ""][c] ?? "", monoFont(size))))));
     const size = [most, 0.84 * em, LEAST * em].find((size) => sum(needed(size)) <= room) ?? LEAST * em;
@@ -112,12 +117,12 @@ class Packing {
 
   /** Every place of every row as a small square: full where it teaches something, hollow where it does not. */
   maps() {
-    const em = emOf(this.root), width = this.aside.clientWidth / (this.isPresent ? 2 : 1) - (this.isPresent ? em : 0);
+    const em = emOf(this.root), width = this.aside.clientWidth / (this.present ? 2 : 1) - (this.present ? em : 0);
     if (!this.aside.clientWidth) return;
     const padded = this.lengths.padded.map((used) => Array.from({ length: this.n }, (_, c) => c < used));
     const all = { packed: this.rows.map((row) => row.counted), padded };
     const step = Math.min((width - 2) / this.n,
-      Math.max(2.5, (this.height - 5 * em) / (all.packed.length + padded.length)), this.isPresent ? em : 12);
+      Math.max(2.5, (this.height - 5 * em) / (all.packed.length + padded.length)), this.present ? em : 12);
     for (const [name, caption, svg] of this.small) {
       caption.textContent = this.text[name];
       sized(svg, width, step * all[name].length + 2, this.text[name]);

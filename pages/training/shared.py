@@ -124,9 +124,9 @@ def side_by_side(alignment: str = "center", gap: str = "small", **options) -> De
     return st.container(horizontal=True, vertical_alignment=alignment, gap=gap, **options)
 
 
-def one_of(page: Lesson, name: str, width: int = 190) -> None:
+def one_of(page: Lesson, name: str) -> None:
     """Draw a list for a setting of several options; the labels are `<name>_<option>`."""
-    st.selectbox(page.label(name), SETTINGS.each[name].options, width=width, label_visibility="collapsed",
+    st.selectbox(page.label(name), SETTINGS.each[name].options, width=190, label_visibility="collapsed",
                  format_func=lambda option: page.label(f"{name}_{option}"), **attached(name))
 
 
