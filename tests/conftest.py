@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from streamlit.components.v2 import manifest_scanner
+from streamlit.testing.v1 import local_script_runner
 
 ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
@@ -37,6 +38,19 @@ files.LOOKS = 0           # what a test writes is read at once
 # AppTest reads the metadata of every installed package each time a test opens a page, which takes as long as the page
 # itself; they stay the same while the tests run.
 manifest_scanner.scan_component_manifests = functools.cache(manifest_scanner.scan_component_manifests)
+
+
+def _wait(runner: local_script_runner.LocalScriptRunner, timeout: float) -> None:
+    """Wait for a page's script. AppTest looks every millisecond whether it has ended, and each look takes the
+    interpreter from the script.
+    """
+    runner._script_thread.join(timeout)
+    if not runner.script_stopped():
+        runner.request_stop()
+        raise RuntimeError(f"The script has not ended after {timeout} s.")
+
+
+local_script_runner.require_widgets_deltas = _wait
 
 TOLD = 10               # of the slowest files, at the end of a run of more files than that
 FOLDER = pytest.StashKey[str]()     # of what the workers of a run share

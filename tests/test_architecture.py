@@ -25,6 +25,7 @@ LAYERS = [
     ["core.app.compute"],
     ["core.app.classroom"],
     ["core.app.streamlit"],
+    ["core.takeaway"],
     ["core.components"],
     ["core.base"],
     ["core.figures"],

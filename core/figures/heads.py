@@ -9,6 +9,7 @@ import pandas as pd
 
 from core.figures import style
 from core.figures.channels import quantity, tips
+from core.figures.names import distinct
 from core.figures.numbers import latex_operand, percent
 from core.model.config import ModelConfig
 
@@ -111,7 +112,7 @@ def product_latex(config: ModelConfig, i: int | str, j: int | str) -> str:
     """
     if config.score == "additive":
         return rf"v \cdot \tanh(q_{{{i}}} + k_{{{j}}})"
-    mark = "{}'" if config.positions == "rotary" else r"\hat{{{}}}" if config.qk_norm else "{}"
+    mark = "{}'" if config.positions == "rotary" else r"\hat{{{}}}" if config.sublayer.qk_norm else "{}"
     weighted = " W_S" if config.score == "multiplicative" else ""
     return rf"{mark.format('q')}_{{{i}}}{weighted} \cdot {mark.format('k')}_{{{j}}}"
 
@@ -123,11 +124,11 @@ def scaled_latex(product: str, config: ModelConfig) -> str:
     >>> print(scaled_latex("6", ModelConfig(vocab_size=2, d_model=4, n_layers=1, n_heads=1, n_context=2)))
     \\frac{6}{\\sqrt{4}}
     """
-    if config.scale_scores and config.score != "additive":
-        root = latex_operand(config.score_divisor) if config.score_divisor else rf"\sqrt{{{config.d_k}}}"
+    if config.scores.scale_scores and config.score != "additive":
+        root = latex_operand(config.scores.score_divisor) if config.scores.score_divisor else rf"\sqrt{{{config.d_k}}}"
         product = rf"\frac{{{product}}}{{{root}}}"
-    cap = latex_operand(config.score_cap)
-    return rf"{cap} \tanh\left({product} / {cap}\right)" if config.score_cap else product
+    cap = latex_operand(config.scores.score_cap)
+    return rf"{cap} \tanh\left({product} / {cap}\right)" if config.scores.score_cap else product
 
 
 def named_points(x: np.ndarray, y: np.ndarray, chosen: np.ndarray) -> np.ndarray:
@@ -187,13 +188,3 @@ def before_after(tokens: Sequence[str], before: np.ndarray, after: np.ndarray, t
     values = base.mark_text(align="left", dx=6, color=text, fontSize=12 * scale).encode(
         x=alt.X("furthest:Q"), text=alt.Text("label:N"))
     return style.overlaid([hollow, full, room, values], theme, scale, height)
-
-
-def distinct(tokens: Sequence[str]) -> list[str]:
-    """The tokens, with invisible spaces after each that looks like an earlier one: different ids may look alike, but a
-    chart would draw equal names as one row.
-
-    >>> [len(name) for name in distinct(["a", "b", "a"])]
-    [1, 1, 2]
-    """
-    return [token + "\u200b" * list(tokens[:i]).count(token) for i, token in enumerate(tokens)]

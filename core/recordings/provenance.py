@@ -28,9 +28,10 @@ def inputs(recording: Recording, root: Path = ROOT, corpus: Path | None = None) 
 
 
 def _text(assets: Path, name: str) -> bytes:
-    path, _, labels = name.partition("#")
-    text = (assets / path).read_bytes()
-    return b"\n".join(re.findall(rf"^(?:{labels.replace(',', '|')}): .*$".encode(), text, re.M)) if labels else text
+    path, _, parts = name.partition("#")
+    text, names = (assets / path).read_bytes(), parts.replace(",", "|").encode()
+    return b"\n".join(re.findall(rb"^(?:%b): [^\n]*$|^# (?:%b)$.*?(?=^# |\Z)" % (names, names), text,
+                                 re.M | re.S)) if names else text
 
 
 def changes(recording: Recording, root: Path = ROOT, corpus: Path | None = None) -> list[str]:

@@ -14,8 +14,8 @@ class Recording:
     """Figures in one file.
 
     maker: the dotted name of the function that measures them. file: its file in assets/teaching/. models: the bundled
-    models that it measures. reads: its files in assets/; after #, the only labels of that file that matter. corpus:
-    whether the maker is given the folder of the training text.
+    models that it measures. reads: its files in assets/; after #, the only labels or sections of that file that matter.
+    corpus: whether the maker is given the folder of the training text.
     """
 
     name: str
@@ -27,6 +27,7 @@ class Recording:
 
 
 TUNING_TEXTS = ("teaching/tuning.json", "teaching/words.json")
+SLOW = ("stories", "stories-small")     # which need more than 0.7 s of a processor for the first picture of these views
 RECORDINGS = (
     Recording("live", "core.learning.recorded.record", "live_runs.json", reads=("teaching/grammar.json",)),
     Recording("tuning", "pages.training.record_tuning.record", "tuning_runs.json", ("stories-small",),
@@ -42,6 +43,14 @@ RECORDINGS = (
     Recording("length_times", "core.cost.length_times.record", "length_times.json"),
     Recording("corpus_size", "core.evaluation.corpus_size.record", "corpus_size.json", ("stories",), corpus=True),
     Recording("sequences", "core.language.next_token_table.record", "sequences.json", ("stories",), corpus=True),
+    Recording("facts", "pages.limits.record.facts", "facts_opening.json", SLOW, ("teaching/facts.json",)),
+    Recording("recitations", "pages.limits.record.recitations", "recitations_opening.json", SLOW[:1],
+              ("teaching/canaries.json",)),
+    Recording("calibration", "pages.limits.record.calibration", "calibration_opening.json", SLOW,
+              (r"text/en/architectures.md#explanation\w*",)),      # the texts that are read begin with these
+    Recording("word_orders", "pages.limits.record.word_orders", "word_orders_opening.json", SLOW,
+              ("teaching/structure.json", "teaching/words.json")),
+    Recording("neighbourhoods", "pages.embeddings.record.record", "neighbourhoods_opening.json", SLOW),
     Recording("letter_triples", "core.language.cipher.record", "letter_triples.npy", corpus=True),
 )
 

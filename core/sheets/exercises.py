@@ -210,7 +210,7 @@ def architecture(seed: int, config: ModelConfig) -> ModelConfig:
     """Return the config whose parameters to count: the model's for seed 0, unless it has experts or norms of queries,
     for which the sheet has no row; else a random one of GPT-2's kind.
     """
-    if seed == 0 and not config.n_experts and not config.qk_norm:
+    if seed == 0 and not config.experts.n_experts and not config.sublayer.qk_norm:
         return config
     dice = np.random.default_rng(seed)
     d = int(dice.choice([64, 96, 128, 192, 256, 384, 512, 768]))

@@ -23,7 +23,9 @@ from tests.benchmarks import (
     compared,
     comparison,
     controls,
+    dive,
     engine,
+    file,
     large,
     load,
     memory,
@@ -43,6 +45,8 @@ GROUPS: dict[str, Group] = {
     "sliders": lambda sizes: browser.slider_figures(of_each(SLIDERS, sizes.cases), sizes.repeats),
     "wall": lambda sizes: browser.wall_figures(WALL, SLIDER, sizes.repeats),
     "prompt": lambda sizes: browser.prompt_figures(of_each(PROMPTED, sizes.cases), 64, sizes.repeats),
+    "dive": lambda sizes: dive.frame_figures(sizes.repeats),
+    "file": lambda sizes: file.file_figures(sizes.repeats),
     "calls": lambda sizes: calls.figures(),
     "settings": lambda sizes: browser.setting_figures(RERUN, sizes.repeats),
     "learning": lambda sizes: (engine.learning_figures(sizes.repeats, sizes.seeds, sizes.share)

@@ -12,6 +12,7 @@ from torch import nn
 from core.learning.learner import BATCH, CLIP, Copying, Learner
 from core.model import checkpoints
 from core.model.config import ModelConfig
+from core.model.fused import lay_out
 from core.model.generation import generate
 from core.model.sampling import SamplingConfig
 from core.training.loss import next_token_loss
@@ -22,7 +23,9 @@ RIGHT = 0.99        # of the new symbols, to which copying is trained
 
 
 def models():
+    """transformers' model, and ours with the same weights, laid out in memory as in every model that is loaded."""
     theirs, ours = parity.gpt2(vocab_size=4096, d=256, n_layers=6, n_heads=8, n_context=256)
+    lay_out(ours)
     return theirs, ours
 
 

@@ -21,7 +21,7 @@ from core import huggingface
 from core.app.compute.library import names
 from core.base import catalogue, deployment
 from core.files import ASSETS
-from core.model.block import lay_out
+from core.model.fused import lay_out
 from core.model.tokenizer import Tokenizer
 from tests.benchmarks.lessons import views
 from tests.benchmarks.reader import Answer, Reader, key_of, query_of

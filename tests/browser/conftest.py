@@ -30,17 +30,20 @@ class Tab:
     of its own. What the browser has read and compiled of the app's files stays, which is half of what a page costs.
     """
 
-    def __init__(self, browser: Browser) -> None:
+    def __init__(self, browser: Browser, script: str = "") -> None:
+        """script: JavaScript that is run first in every page of the tab, which stays its own."""
         # Playwright's waits are evaluated as text, which the app's policy forbids; test_door.py holds the policy.
         self.page = browser.new_context(bypass_csp=True).new_page()
         prepare(self.page)
+        if script:
+            self.page.add_init_script(script)
         self.page.errors, self._watch = [], None
         self.page.on("console", lambda message: self.page.errors.append(f"{message.text} {message.location['url']}")
                                                 if is_error(message) else None)
         self.page.on("pageerror", lambda error: self.page.errors.append(str(error)))
 
-    def open(self, url: str, size: tuple[int, int], dark: bool, still: bool,
-             watch: Callable[[Request], None] | None) -> None:
+    def open(self, url: str, size: tuple[int, int], dark: bool = False, still: bool = False,
+             watch: Callable[[Request], None] | None = None) -> None:
         self.page.errors = []
         self.page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
         self.page.emulate_media(color_scheme="dark" if dark else "light",
@@ -79,17 +82,21 @@ def tabs() -> list[Tab]:
 @pytest.fixture
 def open_page(browser: Browser, server: Server, tabs: list[Tab]) -> Iterator[Callable[..., Page]]:
     """open_page("heads?layer=2", width=390, dark=True) -> a settled Page whose console errors stand in `page.errors`;
-    still: for a reader who wants no motion; `watch` is called with every request.
+    still: for a reader who wants no motion; `watch` is called with every request; `script` is run first, in a tab that
+    nobody uses afterwards.
     """
-    used = []
+    used, own = [], []
 
     def open_(path: str = "", width: int = 1280, height: int = 900, dark: bool = False, still: bool = False,
-              watch: Callable[[Request], None] | None = None) -> Page:
-        used.append(tabs.pop() if tabs else Tab(browser))
-        used[-1].open(f"{server.url}/{path}", (width, height), dark, still, watch)
-        return used[-1].page
+              watch: Callable[[Request], None] | None = None, script: str = "") -> Page:
+        tab = tabs.pop() if tabs and not script else Tab(browser, script)
+        (own if script else used).append(tab)
+        tab.open(f"{server.url}/{path}", (width, height), dark, still, watch)
+        return tab.page
 
     yield open_
     for tab in used:
         tab.leave(server)
         tabs.append(tab)
+    for tab in own:
+        tab.page.context.close()

@@ -124,6 +124,16 @@ SMALL = "(least) => {" + WALK + """
   return small;
 }"""
 
+# Of the elements that a selector finds, the first. In one call, since it is asked for many times a second.
+FRAMED = """([node]) => {
+  const frame = document.querySelector(".idea-frame")?.getBoundingClientRect(), box = node?.getBoundingClientRect();
+  if (!frame?.width || !box?.width || Math.abs(frame.y + 6 - box.y) > 1 || Math.abs(frame.x + 6 - box.x) > 1)
+    return false;
+  const first = document.querySelector(".st-key-navigation")?.getBoundingClientRect().bottom ?? 0;
+  const last = innerHeight - parseFloat(getComputedStyle(document.documentElement).getPropertyValue("--tx-foot"));
+  return first <= box.y && (box.bottom <= last || box.y <= first + 12);
+}"""
+
 LOOKS = 100     # at pictures, each after a rest of a quarter of a second, until they are taken to change for ever
 
 
@@ -195,13 +205,4 @@ def is_framed(page: Page, element: str) -> bool:
     """Whether the first element of this selector is framed, and in sight: between what stands at the window's head and
     foot, or, where it is higher than that, with its top there.
     """
-    frame, node = page.locator(".idea-frame"), page.locator(element).first
-    if not frame.count() or not node.count():
-        return False
-    outer, box = frame.bounding_box(), node.bounding_box()
-    head, foot = page.evaluate("""() => [document.querySelector(".st-key-navigation")?.getBoundingClientRect().bottom,
-        parseFloat(getComputedStyle(document.documentElement).getPropertyValue("--tx-foot"))]""")
-    if outer is None or box is None or abs(outer["y"] + 6 - box["y"]) > 1 or abs(outer["x"] + 6 - box["x"]) > 1:
-        return False
-    first, last = head or 0, page.viewport_size["height"] - foot
-    return first <= box["y"] and (box["y"] + box["height"] <= last or box["y"] <= first + 12)
+    return page.locator(element).evaluate_all(FRAMED)

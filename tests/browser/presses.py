@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import re
 import urllib.parse
 from dataclasses import dataclass, field
 
@@ -35,6 +36,7 @@ NAME = """(node) => (node.getAttribute("aria-label") || node.innerText || node.g
     .trim().replace(/\\s+/g, " ").slice(0, 60)"""
 FAILED = prose.load("app").label("error")
 MOST_ALIKE = 3      # pressed of buttons with one class, such as the tokens of a text
+NUMBER = re.compile(r"\d[\d,.]*")
 
 
 @dataclass
@@ -66,8 +68,9 @@ class Presses:
         for control in self.page.evaluate_handle(CONTROLS).get_properties().values():
             element = control.as_element()
             said, kind = element.evaluate(NAME), element.evaluate("(node) => `${node.tagName} ${node.className}`")
-            key = f"{kind} {said}"
-            if key not in told and ("st-" in kind or alike.get(kind, 0) < MOST_ALIKE):
+            # of Streamlit's the name tells them apart, but for its numbers: a press may change those
+            key, kind = f"{kind} {said}", f"{kind} {NUMBER.sub('', said)}" if "st-" in kind else kind
+            if key not in told and alike.get(kind, 0) < MOST_ALIKE:
                 told.add(key)
                 alike[kind] = alike.get(kind, 0) + 1
                 return element, said
@@ -85,11 +88,12 @@ class Presses:
                                                 for key, value in urllib.parse.parse_qsl(wanted.query))
 
     def _look(self, what: str) -> None:
+        said = []
         try:
             settle(self.page)
         except Error as error:
-            self.faults.append(f"{what}: {str(error).splitlines()[0]}")
-        said = [*self.page.errors, *self.page.get_by_test_id("stException").all_inner_texts()]
+            said.append(str(error).splitlines()[0])
+        said += [*self.page.errors, *self.page.get_by_test_id("stException").all_inner_texts()]
         if self.page.get_by_text(FAILED).count():
             said.append(FAILED)
         self.page.errors.clear()
@@ -122,7 +126,10 @@ def main() -> int:
             for name, address in views(lesson).items():
                 presses.view(lesson, address, name)
             print(f"{lesson}: {presses.n} pressed so far, {len(presses.faults)} faults", flush=True)
-        tracebacks = server.said().count("Traceback")
+        log = server.said()
+    tracebacks = log.count("Traceback")
+    if tracebacks:
+        print(log)
     print(f"{presses.n} pressed, {len(presses.faults)} faults, {tracebacks} tracebacks in the server's log")
     return bool(presses.faults or tracebacks)
 

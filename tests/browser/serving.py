@@ -53,16 +53,18 @@ SETTLED = """([ready, milliseconds, quiet]) => new Promise((settled, failed) => 
     setTimeout(() => failed(new Error(`It did not settle within ${milliseconds} ms: ${state()}`)), milliseconds);
     look();
 })"""
-# Nothing in the page or in a component's own tree has changed for so long, and what moves has come to its end. A chart
-# is drawn in one go as soon as it is there.
+# Nothing in the page or in a component's own tree has changed for so long, nothing is asked of the server for a picture
+# (.asking), and what moves has come to its end. A chart is drawn in one go as soon as it is there.
 RESTED = """([quiet, milliseconds]) => new Promise((rested, failed) => {
     let timer;
-    const moving = () => document.getAnimations().some((a) => a.playState === "running"
-        && a.effect.getComputedTiming().endTime < Infinity);
+    const roots = [];
+    const moving = () => roots.some((root) => root.querySelector(".asking")) || document.getAnimations().some(
+        (a) => a.playState === "running" && a.effect.getComputedTiming().endTime < Infinity);
     const again = () => { clearTimeout(timer); timer = setTimeout(() => moving() ? again() : (watch.disconnect(),
         rested()), quiet); };
     const watch = new MutationObserver(again);
     const observe = (root) => {
+        roots.push(root);
         watch.observe(root, {subtree: true, childList: true, attributes: true, characterData: true});
         for (const element of root.querySelectorAll("*")) if (element.shadowRoot) observe(element.shadowRoot);
     };

@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 from core.base import prose
 from core.model import checkpoints
 from tests.browser.pictures import come_alike, comes, starting
-from tests.browser.serving import settle
+from tests.browser.serving import rest, settle
 from tests.browser.views import LESSONS, opened
 from tests.helpers.messages import value_of
 
@@ -85,6 +85,7 @@ def test_a_number_opens_the_sum_that_it_came_from(open_page):
         stage.press("ArrowDown")
         expect(page.locator(".detail .formula")).not_to_have_text(before)
     assert len(seen) > 1
+    rest(page)                      # the sum below has another height than the last one
     box = page.locator(LESSONS["attention"]["steps"].end).bounding_box()
     page.mouse.click(box["x"] + 0.2 * box["width"], box["y"] + 0.5 * box["height"])      # a component of an x
     page.wait_for_url(re.compile("attention_component="))
@@ -133,3 +134,31 @@ def test_a_visit_to_a_projector_sees_the_strongest_key_and_every_column_whole(op
         expect(page.locator(".instrument tbody tr.sum td").last).to_have_text(re.compile(r"^\(.*\)$"))
         table = page.locator(".instrument div.table")
         assert comes(page, lambda: table.evaluate("node => node.scrollWidth - node.clientWidth") <= 0)
+
+
+# Paint the matrices where each has so little room: how many names that makes on each, or the error.
+PAINTED = """(root, height) => {
+    const { view } = root, names = [];
+    for (const canvas of view.canvases) {
+        canvas.parentNode.style.cssText = `height: ${height}px; min-height: 0; overflow: hidden`;
+        const context = canvas.getContext("2d"), write = context.fillText.bind(context);
+        names.push(0);
+        context.fillText = (...text) => {
+            names[names.length - 1] += 1;
+            if (names.at(-1) > 1000) throw Error("without end");
+            write(...text);
+        };
+        view.heatmap(view.panels[names.length - 1], view[`m${names.length - 1}`], canvas);
+        delete context.fillText;
+    }
+    return names;
+}"""
+
+
+def test_a_matrix_that_has_no_room_yet_names_no_rows(open_page):
+    page = open_page("attention?attention_view=roles&attention_roles_part=relabel")
+    matrices = page.locator(".matrices").first.locator("xpath=..")
+    assert all(count > 10 for count in matrices.evaluate(PAINTED, 300))
+    for height in (40, 30, 10, 2):
+        assert all(count <= 2 for count in matrices.evaluate(PAINTED, height)), height      # its own name alone
+    assert page.errors == []

@@ -42,6 +42,21 @@ def test_hover_reads_an_entry_of_E(open_page):
     expect(page.locator(".product .tip")).to_contain_text("E, row")
 
 
+def test_a_phone_shows_the_whole_product(open_page):
+    page = open_page("embeddings?embeddings_view=product&prompt=The cat sat on the mat", width=390)
+    canvas = page.locator(LESSONS["embeddings"]["product"].end)
+    canvas.scroll_into_view_if_needed()
+    box = canvas.bounding_box()
+    assert box["x"] >= 0 and box["x"] + box["width"] <= 390
+    page.mouse.move(box["x"] + 0.45 * box["width"], box["y"] + 0.75 * box["height"])
+    expect(page.locator(".product .tip")).to_contain_text("E, row")
+    page.mouse.click(box["x"] + 0.9 * box["width"], box["y"] + box["height"] / 2 + 44)      # the first row of X
+    page.wait_for_url("**position=0*")
+    page.mouse.click(box["x"] + 0.9 * box["width"], box["y"] + 100)                          # a row of the tokens
+    page.wait_for_url(re.compile("position=[1-9]"))
+    assert page.errors == []
+
+
 def picked_by_keys(page: Page, place: str, *keys: str) -> list[str]:
     """The words of the chart in `place`, a CSS selector, after each key; Enter then picks, and the focus stays where it
     was.

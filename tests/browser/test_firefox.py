@@ -57,7 +57,6 @@ def leads_to(tab: Firefox, *pieces: str) -> None:
     tab.settle()
 
 
-@pytest.mark.walk
 @pytest.mark.parametrize("lesson", [*(entry.id for entry in catalogue.existing()), *OTHERS])
 def test_every_view_stands(at, server: Server, lesson: str):
     tab = at("" if lesson == catalogue.HOME else lesson) if lesson in OTHERS else at(catalogue.url_path(lesson))

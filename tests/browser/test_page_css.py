@@ -29,9 +29,7 @@ SEEN = """(() => {
 def test_every_element_that_a_rule_names_exists(open_page, server):
     named = set(re.findall(r'data-testid="([^"]+)"', "".join(sheet.read_text(encoding="utf-8")
                                                           for sheet in page_style.SHEETS)))
-    page = open_page("course")
-    page.add_init_script(SEEN)
-    page.reload()
+    page = open_page("course", script=SEEN)
     for address in PAGES:
         go_to(page, f"{server.url}/{address}")
         settle(page)

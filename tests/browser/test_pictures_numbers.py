@@ -14,16 +14,21 @@ from playwright.sync_api import Browser, Page
 from torch import Tensor
 from torch.nn.functional import cosine_similarity
 
+from core.analysis.norm_inputs import feed_forward_input
+from core.app.compute import cache
+from core.app.state.run import read
 from core.base import deployment
+from core.model.block import Block
 from core.model.trace import BlockTrace
 from core.model.transformer import Transformer
+from pages.overview.packing import MLP_COLUMNS
 from tests.browser.readings import Picture, Reading, faults, label
 from tests.browser.serving import go_to, prepare, rest, serve, settle
 from tests.browser.test_models_page import load
 from tests.helpers import shapes
 from tests.helpers.shapes import Shown
 
-LAYER, HEAD, POSITION = 2, 1, 6
+LAYER, HEAD, POSITION = 1, 3, 6
 
 
 def of_blocks(tensor: Callable[[BlockTrace], Tensor]) -> Callable[[Shown], Tensor]:
@@ -44,6 +49,28 @@ def of_head(tensor: Callable[[BlockTrace], Tensor]) -> Callable[[Shown], Tensor]
 def visible(name: str) -> Callable[[BlockTrace], Tensor]:
     """The block's tensor (h, N, N) of that name, NaN if the mask hides it."""
     return lambda block: getattr(block, name).masked_fill(~block.allowed, math.nan)
+
+
+def key_of(block: BlockTrace) -> Tensor:
+    """(d_k,) the key at KEY of the picked head, which may share it with others."""
+    return block.K_rotated[HEAD * len(block.K) // len(block.Q), KEY]
+
+
+def gate(block: Block) -> Tensor:
+    """(d, d_ff) what a neuron's activation is of: the gate's projection, or that of a part without one."""
+    return block.W_1 if block.W_gate is None else block.W_gate
+
+
+def embedding(shown: Shown) -> Tensor | None:
+    """(N, d) the rows of E; None if no positions are added, so that they are X."""
+    return None if shown.trace.position is None else shown.trace.embedding
+
+
+def strongest(block: BlockTrace) -> Tensor:
+    """(N, d_ff) for every neuron the largest number of the group that shares its column of the map."""
+    post = block.mlp_post
+    width = -(-post.shape[-1] // MLP_COLUMNS)
+    return torch.cat([group.amax(-1, keepdim=True).expand_as(group) for group in post.split(width, -1)], -1)
 
 
 def stream(shown: Shown) -> Tensor:
@@ -75,10 +102,10 @@ DEPTHS = [label("residual_stream", "entering"),
 # The map of the overview: the arrow keys read it whole; the pointer also reads it.
 MAP = (
     *(Reading(label("overview", "tip_vector", name=name) + VALUE, tensor, ("position", "dimension"), whole=False)
-      for name, tensor in (("E", lambda shown: shown.trace.embedding), ("P", lambda shown: shown.trace.position),
+      for name, tensor in (("E", embedding), ("P", lambda shown: shown.trace.position),
                            ("X", lambda shown: shown.trace.blocks[0].resid_pre),
                            ("h", lambda shown: shown.trace.h_final))),
-    Reading(label("overview", "tip_neurons") + VALUE, of_blocks(lambda block: block.mlp_post),
+    Reading(label("overview", "tip_neurons") + VALUE, of_blocks(strongest),
             ("block", "token", "from"), whole=False),
     *(Reading(label("overview", f"tip_lane_{k}") + LENGTH,
               of_blocks(lambda block, name=name: getattr(block, name).norm(dim=-1)), ("block", "token"))
@@ -86,7 +113,77 @@ MAP = (
     Reading(label("overview", "tip_tile") + VALUE, of_blocks(visible("pattern")),
             ("block", "head", "query", "key"), whole=False))
 
-PICTURES = {
+KEY, NUMBER, NEURON, WORD = 3, 2, 4, 17
+
+
+def inside(depth: str, *numbers: int, readings: tuple[Reading, ...], **more) -> Picture:
+    """A depth of the overview's picture."""
+    return Picture(f"?overview_at={'.'.join(map(str, (depth, *numbers)))}", ".map canvas.depth", ".map .tip", readings,
+                   **more)
+
+
+def term(name: str, tensor: Callable[[Shown], Tensor]) -> Reading:
+    """A reading of a row of numbers, or of their products, by the place in the row."""
+    return Reading(label("overview", f"dive_{name}_tip") + VALUE, tensor, ("m",))
+
+
+def products(x: Callable[[Shown], Tensor], w: Callable[[Shown], Tensor], column: str = "w") -> tuple[Reading, ...]:
+    """The readings of two rows of numbers, and of their products."""
+    return term("x", x), term(column, w), term("xw", lambda shown: x(shown) * w(shown))
+
+
+def neuron_input(shown: Shown) -> Tensor:
+    """(d,) what the picked block's feed-forward part reads at the picked position."""
+    block = shown.model.blocks[LAYER]
+    return feed_forward_input(block, shown.trace.blocks[LAYER], shown.model.config.norm)[POSITION]
+
+
+def running_sum(shown: Shown) -> Tensor:
+    """(d + 1,) the sums of the bias and the first products that make a number of the query."""
+    block, weights = shown.trace.blocks[LAYER], shown.model.blocks[LAYER]
+    terms = block.X[POSITION].double() * weights.W_Q[HEAD, :, NUMBER]
+    bias = torch.zeros(1) if weights.b_Q is None else weights.b_Q[HEAD, NUMBER, None]
+    return torch.cat([bias.double(), terms]).cumsum(0)
+
+
+# The depths inside the map: what the pointer reads there.
+INSIDE = {
+    "inside: a block": inside("block", LAYER, readings=tuple(replace(reading, whole=False) for reading in MAP[4:]),
+                              besides=label("overview", "chip_hint")),
+    "inside: its heads": inside("heads", LAYER, readings=(replace(MAP[-1], whole=False),)),
+    "inside: a head": inside("head", LAYER, HEAD, readings=(MAP[-1],), part=(0, 0.6)),
+    "inside: a look": inside("look", LAYER, HEAD, POSITION, readings=(
+        Reading(label("overview", "dive_tip_look") + VALUE, of_head(lambda block: block.pattern), ("query", "key"),
+                whole=False),
+        Reading(label("overview", "dive_tip_score") + VALUE, of_head(lambda block: block.scores[:, POSITION]), ("key",),
+                whole=False))),
+    "inside: a product": inside("product", LAYER, HEAD, POSITION, KEY, readings=(
+        *(Reading(label("overview", f"dive_tip_{name}") + VALUE, of_block(vector), ("c",)) for name, vector in (
+            ("query", lambda block: block.Q_rotated[HEAD, POSITION]), ("key", key_of))),
+        Reading(label("overview", "dive_tip_term") + VALUE,
+                of_block(lambda block: block.Q_rotated[HEAD, POSITION] * key_of(block)), ("c",)))),
+    "inside: a number": inside("number", LAYER, HEAD, POSITION, KEY, NUMBER, readings=(
+        *products(of_block(lambda block: block.X[POSITION]),
+                  lambda shown: shown.model.blocks[LAYER].W_Q[HEAD, :, NUMBER]), term("running", running_sum))),
+    "inside: neurons": inside("neurons", LAYER, POSITION, readings=(
+        Reading(label("overview", "dive_tip_size") + VALUE, lambda shown: (
+            shown.trace.blocks[LAYER].mlp_post[POSITION, :, None] * shown.model.blocks[LAYER].W_2).norm(dim=-1),
+            ("m",)),)),
+    "inside: a neuron": inside("neuron", LAYER, POSITION, NEURON, points=1600, readings=(
+        *products(neuron_input, lambda shown: gate(shown.model.blocks[LAYER])[:, NEURON], "w_in"),
+        Reading(label("overview", "dive_tip_fires") + VALUE, of_block(lambda block: block.mlp_post[:, NEURON]), ("i",),
+                whole=False))),
+    "inside: an embedding": inside("embedding", POSITION, readings=tuple(
+        replace(reading, whole=False) for reading in MAP[:3]), besides=label("overview", "dive_tip_like") + VALUE),
+    "inside: a stream": inside("stream", POSITION, readings=(
+        Reading(label("overview", "dive_tip_length") + VALUE, lambda shown: stream(shown)[:, POSITION].norm(dim=-1),
+                ("blocks",)),)),
+    "inside: a logit": inside("logit", POSITION, WORD, readings=(
+        *products(lambda shown: shown.trace.h_final[POSITION], lambda shown: shown.model.unembedding[WORD], "w_logit"),
+        term("running", lambda shown: torch.cat([torch.zeros(1), shown.trace.h_final[POSITION]
+                                                 * shown.model.unembedding[WORD]]).double().cumsum(0)))),
+}
+PICTURES = INSIDE | {
     "overview": Picture("", ".map canvas.over", ".map .tip", MAP, points=0, keys=(32, 9)),
     "overview under the pointer": Picture("", ".map canvas.over", ".map .tip",
                                           tuple(replace(reading, whole=False) for reading in MAP),
@@ -204,26 +301,43 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(scope="module")
-def shown(folder: str) -> Shown:
-    return shapes.shown(Path(folder), "learned")
+def models(folder: str) -> dict[str, Shown]:
+    """By the name of each model: one with heads of their own keys and learned positions, one whose heads share keys and
+    are turned, and one without positions.
+    """
+    bundled = read(cache.shared_model("positions-none", "cpu"), shapes.PROMPT)
+    return {f"folder:{name}": shapes.shown(Path(folder), name) for name in ("learned", "grouped")} | {
+        bundled.model_name: Shown(bundled.model, bundled.tokenizer, bundled.trace)}
 
 
 @pytest.fixture(scope="module")
-def page(browser: Browser, folder: str, shown: Shown) -> Iterator[Page]:
-    """A page of an app that has loaded the model."""
+def page(browser: Browser, folder: str, models: dict[str, Shown]) -> Iterator[Page]:
+    """A page of an app that has loaded the models."""
     with serve(env={deployment.ROOTS: folder}) as server:
         page = browser.new_page(bypass_csp=True, viewport={"width": 1280, "height": 900}, reduced_motion="reduce",
                                 base_url=server.url)
         prepare(page)
-        page.goto("/?model=folder:learned")
-        load(page, page.locator(".st-key-model_drawer", has_text="learned"))
+        for name in (name for name in models if name.startswith("folder:")):
+            page.goto(f"/?model={name}")
+            load(page, page.locator(".st-key-model_drawer", has_text=name.removeprefix("folder:")))
         yield page
         page.close()
 
 
-@pytest.mark.parametrize("picture", PICTURES.values(), ids=PICTURES.keys())
-def test_what_the_pointer_reads_is_what_the_model_computed(picture: Picture, page: Page, shown: Shown):
-    chosen = {"model": "folder:learned", "prompt": shapes.PROMPT, "layer": LAYER, "head": HEAD, "position": POSITION}
+# The same depths in other models, at fewer points: not every index is read.
+FEWER = {name: replace(picture, points=200, readings=tuple(replace(one, whole=False) for one in picture.readings))
+         for name, picture in INSIDE.items()}
+CASES = [pytest.param(model, picture, id=f"{model}: {name}") for model, pictures in (
+    ("folder:learned", PICTURES), ("folder:grouped", FEWER), ("positions-none", FEWER))
+    for name, picture in pictures.items()]
+
+
+@pytest.mark.parametrize("model, picture", CASES)
+def test_what_the_pointer_reads_is_what_the_model_computed(model: str, picture: Picture, page: Page,
+                                                           models: dict[str, Shown]):
+    shown = models[model]
+    picture = replace(picture, readings=tuple(one for one in picture.readings if one.tensor(shown) is not None))
+    chosen = {"model": model, "prompt": shapes.PROMPT, "layer": LAYER, "head": HEAD, "position": POSITION}
     origin, joined = page.url.split("/", 3)[:3], "&" if "?" in picture.address else "?"
     go_to(page, f"{'/'.join(origin)}/{picture.address}{joined}{urllib.parse.urlencode(chosen)}")
     settle(page)

@@ -4,6 +4,7 @@ skipped and resumed; read by a screen reader; with whatever is typed into it.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -12,7 +13,7 @@ from core.base import prose
 from pages.tour.shared import PLACES, STEPS
 from tests.browser.accessibility import AXE, IMPACTS, found_on
 from tests.browser.pictures import comes, cut_off
-from tests.browser.serving import ASK_FIRST, go_to, prepare, rest, serve, settle
+from tests.browser.serving import ASK_FIRST, Server, go_to, prepare, rest, serve, settle
 
 TOUR = prose.load("tour")
 FOCUSED = "() => { let e = document.activeElement; while (e?.shadowRoot?.activeElement) e = " \
@@ -224,61 +225,66 @@ def test_a_link_into_a_lesson_leads_there_and_a_step_takes_the_entry_of_the_home
     expect(page).to_have_url(before)
 
 
-def test_a_first_visit_of_the_home_page_is_the_tours_first_step_and_who_leaves_it_sees_the_picture(browser):
+@pytest.fixture(scope="module")
+def asking() -> Iterator[Server]:
+    """A server that asks before its pictures, as the app does."""
+    with serve(env={ASK_FIRST: "on"}) as server:
+        yield server
+
+
+def test_a_first_visit_of_the_home_page_is_the_tours_first_step_and_who_leaves_it_sees_the_picture(browser, asking):
     overview, question = prose.load("overview").section("title"), ".prediction .card"
-    with serve(env={ASK_FIRST: "on"}) as server:
-        context = browser.new_context(bypass_csp=True, viewport={"width": 1280, "height": 800})
-        prepare(context)
-        page, errors = context.new_page(), []
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.goto(f"{server.url}/")
-        at_step(page, 1)
-        expect(page).to_have_url(re.compile("/tour$"))
-        page.locator(".tour .act").first.click()
-        expect(page.locator(".tour .field input")).to_have_attribute("placeholder", TOUR.label("empty"))
-        acted(page, 1)
-        is_told(page)
-        page.locator(".tour .dot").nth(4).click()
-        at_step(page, 5)
-        page.reload()                                   # the step and the words of another are known
-        at_step(page, 5)
-        page.locator(".tour .dot").first.click()
-        at_step(page, 1)
-        is_told(page)
-        expect(page.locator(".tour .field input")).to_have_value("doll")
-        leave = page.locator(".tour .middle button")
-        expect(leave).to_have_text(TOUR.label("known"))
-        leave.click()
-        page.get_by_role("heading", name=overview, exact=True).wait_for()
-        settle(page)
-        expect(page.locator(".st-key-overview_map")).to_be_visible()
-        expect(page.locator(question)).to_have_count(0)
-        second = context.new_page()
-        second.goto(f"{server.url}/")
-        second.get_by_role("heading", name=overview, exact=True).wait_for()
-        expect(second.locator(question)).to_be_visible()
-        expect(second.get_by_role("link", name=prose.load("app").label("page_tour"), exact=True)).to_be_visible()
-        assert errors == []
-        context.close()
+    context = browser.new_context(bypass_csp=True, viewport={"width": 1280, "height": 800})
+    prepare(context)
+    page, errors = context.new_page(), []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(f"{asking.url}/")
+    at_step(page, 1)
+    expect(page).to_have_url(re.compile("/tour$"))
+    page.locator(".tour .act").first.click()
+    expect(page.locator(".tour .field input")).to_have_attribute("placeholder", TOUR.label("empty"))
+    acted(page, 1)
+    is_told(page)
+    page.locator(".tour .dot").nth(4).click()
+    at_step(page, 5)
+    page.reload()                                   # the step and the words of another are known
+    at_step(page, 5)
+    page.locator(".tour .dot").first.click()
+    at_step(page, 1)
+    is_told(page)
+    expect(page.locator(".tour .field input")).to_have_value("doll")
+    leave = page.locator(".tour .middle button")
+    expect(leave).to_have_text(TOUR.label("known"))
+    leave.click()
+    page.get_by_role("heading", name=overview, exact=True).wait_for()
+    settle(page)
+    expect(page.locator(".st-key-overview_map")).to_be_visible()
+    expect(page.locator(question)).to_have_count(0)
+    second = context.new_page()
+    second.goto(f"{asking.url}/")
+    second.get_by_role("heading", name=overview, exact=True).wait_for()
+    expect(second.locator(question)).to_be_visible()
+    expect(second.get_by_role("link", name=prose.load("app").label("page_tour"), exact=True)).to_be_visible()
+    assert errors == []
+    context.close()
 
 
-def test_a_first_visit_has_its_first_act_within_six_tabs(browser):
+def test_a_first_visit_has_its_first_act_within_six_tabs(browser, asking):
     """From where the page puts the focus: the field stands ready, the button follows."""
-    with serve(env={ASK_FIRST: "on"}) as server:
-        context = browser.new_context(bypass_csp=True, viewport={"width": 1440, "height": 900})
-        prepare(context)
-        page = context.new_page()
-        page.goto(f"{server.url}/")
-        at_step(page, 1)
-        expect(page.locator(".tour .field input")).to_be_focused()
-        page.keyboard.type("doll")
-        for _ in range(MOST_TABS):
-            page.keyboard.press("Tab")
-            if page.evaluate(FOCUSED_CLASS) == "act":
-                break
-        page.keyboard.press("Enter")
-        is_told(page)
-        context.close()
+    context = browser.new_context(bypass_csp=True, viewport={"width": 1440, "height": 900})
+    prepare(context)
+    page = context.new_page()
+    page.goto(f"{asking.url}/")
+    at_step(page, 1)
+    expect(page.locator(".tour .field input")).to_be_focused()
+    page.keyboard.type("doll")
+    for _ in range(MOST_TABS):
+        page.keyboard.press("Tab")
+        if page.evaluate(FOCUSED_CLASS) == "act":
+            break
+    page.keyboard.press("Enter")
+    is_told(page)
+    context.close()
 
 
 @pytest.mark.parametrize("path", ["tour", "heads", "training", "course", "models"])

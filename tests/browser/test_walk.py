@@ -3,13 +3,16 @@ lectures says.
 """
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from core.app.state.reader import PRESENT_SCALE
 from core.base import catalogue, tables
+from tests.browser.conftest import Tab
 from tests.browser.pictures import WATCH_TYPE, small_type
-from tests.browser.serving import rest, settle
+from tests.browser.serving import Server, rest
 from tests.browser.views import guess, has_stage
 from tests.browser.walk import PRESENT, READ, SEEN, SMALLEST, WIDE, faults, large_type, no_errors, stops, walk
 
@@ -34,20 +37,28 @@ def test_every_place_is_whole_and_shows_what_its_ideas_say(open_page, server, le
     assert not found, "\n".join(found)
 
 
-def presented(open_page, address: str) -> Page:
-    """A page on a projector, whose canvases keep what is written on them, with a guess told above its picture."""
-    page = open_page("models", width=WIDE["width"], height=WIDE["height"])
-    page.add_init_script(WATCH_TYPE)
-    page.goto(f"{page.url.rpartition('/')[0]}/{address}")
-    settle(page)
-    guess(page)
-    return page
+@pytest.fixture(scope="session")
+def projector(browser: Browser) -> Tab:
+    """A tab whose canvases keep what is written on them."""
+    return Tab(browser, WATCH_TYPE)
+
+
+@pytest.fixture
+def presented(projector: Tab, server: Server) -> Iterator[Callable[[str], Page]]:
+    """presented("heads?present=true"): the page on a projector, with a guess told above its picture."""
+    def open_(address: str) -> Page:
+        projector.open(f"{server.url}/{address}", (WIDE["width"], WIDE["height"]))
+        guess(projector.page)
+        return projector.page
+
+    yield open_
+    projector.leave(server)
 
 
 @pytest.mark.parametrize("lesson", filter(has_stage, PLACES))
-def test_present_mode_shows_every_picture_whole_and_legible_above_its_bar(open_page, server, lesson):
+def test_present_mode_shows_every_picture_whole_and_legible_above_its_bar(presented, server, lesson):
     first, *others = [stop for stop in stops(lesson) if stop.view]
-    page = presented(open_page, first.address(present="true", ask="true"))
+    page = presented(first.address(present="true", ask="true"))
     found = faults(page, first, PRESENT) + walk(page, server.url, others, PRESENT, present="true", ask="false")
     assert not found, "\n".join(found)
 
@@ -56,8 +67,8 @@ def test_present_mode_shows_every_picture_whole_and_legible_above_its_bar(open_p
     ("", "", ".st-key-overview_map .dice button.do.append"), ("next_token", "", ""),
     ("next_token", "&next_token_panel=T1_k40_p0.9_x0.6_s1", ".figure canvas"),
     *(("heads", f"&heads_panel={panel}", "") for panel in catalogue.entry("heads").views)])
-def test_so_it_does_where_a_lesson_has_one_picture(open_page, lesson, query, end):
-    page = presented(open_page, f"{lesson}?present=true&ask=true{query}")
+def test_so_it_does_where_a_lesson_has_one_picture(presented, lesson, query, end):
+    page = presented(f"{lesson}?present=true&ask=true{query}")
     rest(page)
     assert small_type(page, PRESENT_SCALE * SMALLEST) == []
     expect(page.locator(".prediction .strip")).to_be_visible()

@@ -129,17 +129,12 @@ def test_the_lists_of_fill_in_the_blank_show_their_values(open_page):
 
 
 def test_the_map_of_the_vocabulary_needs_webgl_for_its_third_axis_alone(open_page):
-    page = open_page("models", **WIDE)
-    origin = page.url.rpartition("/")[0]
-    page.goto(f"{origin}/embeddings?embeddings_view=map&ask=false")
-    settle(page)
+    page = open_page("embeddings?embeddings_view=map&ask=false", **WIDE)
     points = page.locator(".st-key-embeddings_map path.point")
     expect(points).to_have_count(4096)
     expect(page.get_by_text("WebGL is not supported")).to_have_count(0)
     points.nth(500).click(force=True)       # another point may lie over it
     page.wait_for_url("**embeddings_word=**")
-    page.add_init_script(NO_WEBGL)
-    page.goto(f"{origin}/embeddings?embeddings_view=map&embeddings_dimensions=3&ask=false")
-    settle(page)
+    page = open_page("embeddings?embeddings_view=map&embeddings_dimensions=3&ask=false", script=NO_WEBGL, **WIDE)
     expect(page.get_by_text("two axes are drawn")).to_be_visible()
-    expect(points).to_have_count(4096)
+    expect(page.locator(".st-key-embeddings_map path.point")).to_have_count(4096)

@@ -57,6 +57,11 @@ def heads_of(there: Run, off: tuple[tuple[int, int], ...] = ()) -> HeadStatistic
     return head_statistics(there.trace_with(Intervention(heads=tuple(HeadEdit(*head) for head in off))))
 
 
+def self_match(scores: torch.Tensor) -> float:
+    """The share of queries whose highest score, in scores (N, N) before the mask, is the score of their own key."""
+    return float((scores.argmax(-1) == torch.arange(len(scores))).double().mean())
+
+
 def strongest(scores: torch.Tensor) -> tuple[int, int]:
     """(layer, head) of the largest of (L, h)."""
     return divmod(int(scores.argmax()), scores.shape[-1])

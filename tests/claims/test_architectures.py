@@ -1,6 +1,5 @@
 """Claims of Architectures about `stories`, `blanks`, `translator` and `restaurants`."""
 import re
-from dataclasses import replace
 
 import pytest
 import torch
@@ -117,7 +116,7 @@ def test_sizes_and_the_share_on_the_card():
 
 @claims("architectures.md", "It knows only two answers: a sentence without any feeling gets one of them too.")
 def test_two_answers():
-    assert cache.shared_model("blanks", "cpu").model.config.n_classes == 2
+    assert cache.shared_model("blanks", "cpu").model.config.head.n_classes == 2
 
 
 @claims("architectures.md", "Move *n* to 16: the numbers in all nearly double, those of a token hardly change.",
@@ -125,9 +124,9 @@ def test_two_answers():
 def test_experts_are_held_by_the_model_and_paid_for_by_the_token():
     config = cache.shared_model("stories", "cpu").model.config
     settings = experiment("architectures", "experts_one").settings
-    eight, sixteen = (replace(config, n_experts=n, n_active_experts=int(settings["architectures_experts_k"]))
+    eight, sixteen = (config.changed(n_experts=n, n_active_experts=int(settings["architectures_experts_k"]))
                       for n in (int(settings["architectures_experts_n"]), 16))
     assert 1.8 < counting.n_parameters(sixteen) / counting.n_parameters(eight) < 2
     assert counting.active_parameters(sixteen) < 1.01 * counting.active_parameters(eight)
-    every = replace(config, n_experts=4, n_active_experts=4)
+    every = config.changed(n_experts=4, n_active_experts=4)
     assert counting.active_parameters(every) == counting.n_parameters(every)

@@ -4,14 +4,14 @@ import dataclasses
 import numpy as np
 import torch
 
-from core.analysis import score_scaling, stream_and_heads, symmetries
+from core.analysis import score_scaling, stream_and_heads
 from core.app.compute import cache
 from core.app.state.prompts import example_prompts
 from core.base import tables
 from core.model.intervention import Intervention
 from pages.attention import averages, one_vector, roles, scaling, switches
 from tests.claims import claims, shows
-from tests.claims.passes import experiment, opening, prompt_of, run, says
+from tests.claims.passes import experiment, opening, prompt_of, run, says, self_match
 
 
 @claims("attention.md", "A vector mostly resembles itself, so the token mostly looks at itself.")
@@ -118,7 +118,7 @@ def test_with_one_vector_for_both_tokens_match_themselves():
     one = experiment("attention", "mirror")
     there, at = prompt_of(one), (one.settings["layer"], one.settings["head"])
     own, alike = (getattr(roles.compared(there, "keys", *at), name) for name in ("before", "after"))
-    assert symmetries.self_match(own.scores) < 0.1 and symmetries.self_match(alike.scores) > 0.9
+    assert self_match(own.scores) < 0.1 and self_match(alike.scores) > 0.9
     assert one_vector.at_themselves(alike) > 0.9 * len(there.token_ids) > 9 * one_vector.at_themselves(own)
     assert own.pattern[1:, 0].mean() > 0.8 and alike.pattern.diagonal().mean() > 0.6 > 6 * own.pattern.diagonal().mean()
     basis = roles.compared(there, "basis", *at, seed=0, stretch=3.0)

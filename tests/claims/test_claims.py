@@ -28,7 +28,7 @@ OF_NO_MODEL = {
 # those that are claimed and ask what is seen, or say what is true of any model, of a view's own model, or of no model
 OF_ANY_MODEL = {
     "attention": ["walk", "longer", "scale"], "course": ["tokens", "spaces"], "generation": ["overtaken"],
-    "language_models": ["mouse"], "next_token": ["greedy"], "overview": ["empty", "repeat", "early", "long"],
+    "language_models": ["mouse"], "next_token": ["greedy"], "overview": ["repeat", "early", "long"],
     "positions": ["breaks"], "recurrence": ["both"], "residual_stream": ["names", "first_token"], "tokens": ["prune"],
     "training": ["floor", "bump"]}
 # ideas of the lectures whose place shows the same with every model: algebra, shapes and counts, networks with random

@@ -2,7 +2,7 @@
 import numpy as np
 import torch
 
-from core.analysis import contributions, stream_and_heads, symmetries
+from core.analysis import contributions, stream_and_heads
 from core.app.state.run import Run
 from core.base.prose import Experiment
 from core.model.intervention import Intervention
@@ -10,7 +10,7 @@ from pages.attention import one_vector, roles
 from pages.embeddings import contexts
 from pages.heads.shared import Change
 from tests.claims import claims
-from tests.claims.passes import experiment, heads_of, prompt_of, says, strongest
+from tests.claims.passes import experiment, heads_of, prompt_of, says, self_match, strongest
 
 
 def opened(lesson: str, name: str) -> tuple[Experiment, Run]:
@@ -53,7 +53,7 @@ def test_with_one_vector_for_both_an_encoders_tokens_match_themselves():
     one, there = opened("attention", "mirror")
     at = one.settings["layer"], one.settings["head"]
     found = roles.compared(there, "keys", *at)
-    assert symmetries.self_match(found.before.scores) < 0.2 and symmetries.self_match(found.after.scores) > 0.9
+    assert self_match(found.before.scores) < 0.2 and self_match(found.after.scores) > 0.9
     assert one_vector.at_themselves(found.after) > 0.9 * len(found.after.pattern)
     assert roles.compared(there, "basis", *at, seed=0, stretch=3.0).difference < roles.UNSEEN
 

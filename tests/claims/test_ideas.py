@@ -4,6 +4,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from core.analysis import one_block, score_scaling, stream_and_heads
+from core.analysis.norm_inputs import feed_forward_input
 from core.app.compute import cache
 from core.app.state.dice import Dice
 from core.base import prose, tables
@@ -112,7 +113,7 @@ def test_gelu_keeps_what_relu_would_make_zero():
     there = run(PLACES["B14"]["prompt"])
     assert there.model.config.activation == "gelu"
     block, weights = there.trace.blocks[-2], there.model.blocks[-2]          # the view opens on the last but one
-    read = weights.read_by_feed_forward(block, there.model.config.norm)[-1]
+    read = feed_forward_input(weights, block, there.model.config.norm)[-1]
     found = one_block.with_relu(weights, read)
     assert weights.W_1.shape == (256, 1024) and (block.mlp_post[-1] != 0).all()
     assert found.zeros == int((block.mlp_pre[-1] <= 0).sum()) > 900 and 0.3 < found.share < 0.5

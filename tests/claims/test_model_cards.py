@@ -100,7 +100,7 @@ def test_the_waves_are_far_behind():
         "it has only two answers: a sentence without any feeling gets one of them too")
 def test_blanks_is_a_small_bert():
     model = cache.shared_model("blanks", "cpu").model
-    assert 90 < 340e6 / model.n_parameters < 125 and model.config.n_classes == 2      # BERT-large
+    assert 90 < 340e6 / model.n_parameters < 125 and model.config.head.n_classes == 2      # BERT-large
 
 
 @claims("model_cards/induction.md", "a head in the first layer marks every token with the one before it, and a head "

@@ -5,10 +5,10 @@ import importlib
 import pkgutil
 
 import pages
+from core.app.state import address
 from core.app.state.lesson_settings import Setting, Settings
 
-SHARED = ("prompt", "model", "device", "present", "class", "class_plan", "class_revealed", "layer", "head", "position",
-          "target", "seed", "xi")
+SHARED = (*address.shared(), *address.SELECTION)
 
 
 def _groups() -> dict[str, dict[str, Setting]]:

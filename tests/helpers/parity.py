@@ -63,7 +63,7 @@ def llama(vocab_size: int = 61, d: int = 24, n_layers: int = 2, n_heads: int = 4
         vocab_size=vocab_size, hidden_size=d, num_hidden_layers=n_layers, num_attention_heads=n_heads,
         num_key_value_heads=n_kv_heads, intermediate_size=40, max_position_embeddings=32, tie_word_embeddings=False,
         rms_norm_eps=1e-5, attn_implementation="eager")))
-    config = ModelConfig(
+    config = ModelConfig.of(
         vocab_size=vocab_size, d_model=d, n_layers=n_layers, n_heads=n_heads, n_kv_heads=n_kv_heads, n_context=32,
         d_ff=40, norm="rmsnorm", activation="swiglu", positions="rotary", attention_bias=False, mlp_bias=False,
         norm_bias=False, tied_embeddings=False)
@@ -88,7 +88,7 @@ def gpt_neox(vocab_size: int = 61, d: int = 24, n_layers: int = 2,
         vocab_size=vocab_size, hidden_size=d, num_hidden_layers=n_layers, num_attention_heads=n_heads,
         intermediate_size=4 * d, rotary_pct=1.0, max_position_embeddings=32, use_parallel_residual=True,
         hidden_act="gelu", attn_implementation="eager")))
-    config = ModelConfig(vocab_size=vocab_size, d_model=d, n_layers=n_layers, n_heads=n_heads, n_context=32,
+    config = ModelConfig.of(vocab_size=vocab_size, d_model=d, n_layers=n_layers, n_heads=n_heads, n_context=32,
                          positions="rotary", parallel_residual=True, tied_embeddings=False)
     w = theirs.gpt_neox.state_dict()
     weights = {"E": w["embed_in.weight"],

@@ -23,8 +23,6 @@ def nonsense(place: Place) -> list[str]:
 def known_to(lesson: str) -> dict:
     """The settings of a lesson by their names in an address: a Setting, or what reads the value and raises ValueError.
     """
-    if lesson == "overview":
-        return {}
     if lesson == "next_token":
         return {"next_token_panel": PanelSettings.from_link}
     if lesson == "positions":

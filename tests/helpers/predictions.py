@@ -50,7 +50,7 @@ def commit(at: AppTest, lesson: str, name: str, guess: Any, sure: int | None = N
     """Commit to a guess; what is told of it, and as "true" the statement that is called true."""
     session = at.session_state
     about = session["model"], session["prompt"] if reads_prompt(at, lesson, name) else ""
-    session[prediction.MADE] = {f"{lesson}/{name}": prediction.Made(about, guess, sure)}
+    session[prediction.MADE] = {f"{lesson}/{name}": prediction.Reply(about, guess, sure)}
     at.run()
     assert fine(at), [e.value for e in (*at.exception, *at.error)]
     sent = given(at, "prediction")
@@ -78,7 +78,7 @@ def statements(lesson: str, name: str) -> list[str]:
 def modes(at: AppTest) -> set[str]:
     """The parts of predictions on the page: "ask", "told", "switch"."""
     return {unpacked(element.proto.bytes)["mode"] for element in at.get("bidi_component")
-            if element.proto.component_name == "prediction"}
+            if element.proto.component_name in ("prediction", "prediction_switch")}
 
 
 def some_guess(header: dict) -> Any:

@@ -26,7 +26,8 @@ MOST = 40           # of a whole number without an upper bound
 QUICK = {"embeddings_dimensions": ("2", "3"), "limits_n": ("20",), "limits_steps": ("8", "64"),
          "limits_source": ("pages", "prompt")}      # options that take no seconds
 # no pictures
-FRAME = {"page", "navigation", "palette", "strip", "prediction", "picture_download", "next_view", "standing"}
+FRAME = {"page", "navigation", "palette", "strip", "prediction", "prediction_switch", "picture_download",
+         "next_view", "standing"}
 NUMBER = re.compile(r"([-−]?)(\d[\d,]*)(\.\d+)?(?:\u00a0·\u00a010([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+))?(\u00a0%)?")
 ALIKE = 2e-6        # relative: float32
 

@@ -12,7 +12,7 @@ from core.base import catalogue
 from tests.browser.views import LESSONS, address
 from tests.helpers import lessons
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.walk
 
 KINDS = ("button", "checkbox", "toggle", "selectbox", "radio", "slider", "number_input", "button_group")
 # used by tests of their own: the view's, the pin's and those of a question
@@ -69,7 +69,16 @@ def used_up(lesson: str, settings: dict[str, str]) -> list[str]:
             at = lessons.open_at(lesson, **settings)
         elif key == f"{lesson}_run":
             at.button(key).click().run()        # and stop it
-    return found
+    return found + drawers(at, lesson, settings)
+
+
+def drawers(at: AppTest, lesson: str, settings: dict[str, str]) -> list[str]:
+    """Open the source of the picture's functions and its tables; return the faults."""
+    for name in ("source", "tables"):
+        at.session_state[f"{lesson}_{name}_open"] = True
+    at.run()
+    shown = [element.value for element in (*at.exception, *at.error)]
+    return [f"{lesson}, {settings}: {said}" for said in shown or ["no source"] * (not at.code)]
 
 
 @pytest.mark.parametrize("lesson", [entry.id for entry in catalogue.existing()])

@@ -15,7 +15,7 @@ from tests.helpers.kinds import KINDS
 from tests.helpers.messages import formulas
 from tests.helpers.stories_only import LOOK, LOOKS, NAMED, told
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.walk
 
 FILES = (*(entry.id for entry in catalogue.existing()), "app", "library", "tour", "map")
 # views that show a bundled model of their own, whose name the prompt bar has

@@ -19,7 +19,7 @@ EVERY_VIEW = [(entry.id, view) for entry in catalogue.existing() for view in ent
 LONGEST = 90             # characters of the line that says what a view shows
 STARS = """order = 1
 section = "use"
-stages = ["sample"]
+stages = ["scores"]
 map = ["draw"]
 
 [core.far]

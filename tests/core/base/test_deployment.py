@@ -24,6 +24,7 @@ from core.components import addresses
 from pages.architectures import cost
 from pages.attention import weights_route as attention
 from pages.heads import route as heads
+from pages.overview import inside
 from tests.helpers.lessons import ROOT, opened
 
 pytestmark = pytest.mark.long
@@ -126,7 +127,8 @@ def test_torch_and_numpy_compute_in_one_thread_each_unless_the_machine_says_othe
 
 def test_every_kind_of_live_question_has_its_answer():
     assert all(callable(pkgutil.resolve_name(answer)) for answer in app.ANSWERS.values())
-    assert set(app.ANSWERS) == {heads.NAME, heads.ROLLOUT, attention.NAME, cost.PATTERNS_ROUTE, prompt_bar.FINDER}
+    assert set(app.ANSWERS) == {heads.NAME, heads.ROLLOUT, attention.NAME, cost.PATTERNS_ROUTE, prompt_bar.FINDER,
+                                inside.NAME}
 
 
 def test_a_server_is_prepared_once_it_listens_and_collects_again_after(monkeypatch: pytest.MonkeyPatch):

@@ -14,7 +14,6 @@ from tests.helpers.places import nonsense
 EVERYTHING = tuple(finder.everything())
 SENT = json.loads(finder.answer({}))
 LARGEST = 120_000           # bytes that a browser loads when the field is first opened
-SLOWEST_MS = 25             # for one question; a key that is held repeats every 30 ms
 QUESTIONS = """
 why is temperature called so = term temperature
 how do I switch off a head = view heads change, try heads knockout
@@ -146,18 +145,16 @@ def test_a_synonym_is_said_once_and_means_what_is_there():
     assert [target for _, targets in finder.synonyms() for target in targets if target not in ids] == []
 
 
-def test_it_finds_without_a_delay_that_one_notices():
+def test_a_question_takes_less_time_than_two_readings_of_the_index():
     question = "why do hallucinatoins and overfiting of large langauge models happen in a context window"
-    times = evaluate("core/components/palette/search.js", """(() => {
-        const index = m.prepared(sent), times = [];
-        for (let i = 0; i < 20; i++) {
-            const start = performance.now();
-            m.find(index, question, 40);
-            times.push(performance.now() - start);
-        }
-        return times.sort((a, b) => a - b);
+    read, found = evaluate("core/components/palette/search.js", """(() => {
+        const took = (run) => { const from = performance.now(); run(); return performance.now() - from; };
+        const times = [[], []];
+        const index = m.prepared(sent), runs = [() => m.prepared(sent), () => m.find(index, question, 40)];
+        for (let i = 0; i < 21; i++) runs.forEach((run, k) => times[k].push(took(run)));
+        return times.map((some) => some.sort((a, b) => a - b)[10]);
     })()""", sent=SENT, question=question)
-    assert times[len(times) // 2] < SLOWEST_MS
+    assert found < 2 * read         # some 0.6 of one, which a browser reads before the first question
 
 
 def searched(questions: list[str], most: int) -> dict[str, dict]:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from pathlib import Path
 
 import pytest
@@ -33,9 +34,9 @@ def project(monkeypatch, tmp_path) -> Path:
     forget()
 
 
-def test_a_script_is_served_as_it_is_and_kept_for_a_year(client):
+def test_a_script_is_served_and_kept_for_a_year(client):
     answer = client.get(scripts.address(scripts.PROJECT / WALL))
-    assert answer.status_code == 200 and answer.content == (scripts.PROJECT / WALL).read_bytes()
+    assert answer.status_code == 200 and answer.content == scripts.files()[WALL.as_posix()]
     assert answer.headers["content-type"] == "text/javascript; charset=utf-8"
     assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
     other = scripts.address(scripts.PROJECT / WALL).replace(scripts.version(), scripts.version() + scripts.AGAIN)
@@ -43,8 +44,27 @@ def test_a_script_is_served_as_it_is_and_kept_for_a_year(client):
     assert again.content == answer.content and again.headers["cache-control"] == answer.headers["cache-control"]
 
 
+def test_comments_with_lines_of_their_own_stay_here(project):
+    (project / "core" / "a.js").write_text(
+        "// What it is.\n/** @typedef {{ n: number }} Message\n * a second line */\nconst a = 1;     // beside\n"
+        "  /* in a\n   * class **/\nconst at = /** @type {string} */ (a) + \"http://b\";\n  // the end\n")
+    scripts.files.cache_clear()
+    assert scripts.files()["core/a.js"].decode() == (
+        "const a = 1;     // beside\nconst at = /** @type {string} */ (a) + \"http://b\";\n")
+
+
+def test_no_line_of_a_template_is_taken_for_a_comment():
+    for path in scripts.files():
+        code = re.sub(rb'"[^"\n]*"|/[^/\n]*`[^/\n]*/', b"", (scripts.PROJECT / path).read_bytes())   # strings, patterns
+        at, ticks = 0, 0
+        for comment in scripts._COMMENT.finditer(code):
+            ticks += code[at:comment.start()].count(b"`")
+            assert ticks % 2 == 0, (path, comment.group())
+            at = comment.end()
+
+
 def test_a_script_is_compressed_for_who_takes_it_so_and_for_nobody_else(client):
-    address, plain = scripts.address(scripts.PROJECT / WALL), (scripts.PROJECT / WALL).read_bytes()
+    address, plain = scripts.address(scripts.PROJECT / WALL), scripts.files()[WALL.as_posix()]
     with client.stream("GET", address, headers={"Accept-Encoding": "gzip, br"}) as answer:
         sent = b"".join(answer.iter_raw())
     assert answer.headers["content-encoding"] == "gzip"
@@ -56,7 +76,7 @@ def test_a_script_is_compressed_for_who_takes_it_so_and_for_nobody_else(client):
 
 def test_a_page_from_before_an_update_gets_the_script_of_today_but_does_not_keep_it(client):
     answer = client.get(f"/js/0123456789ab/{WALL.as_posix()}")
-    assert answer.status_code == 200 and answer.content == (scripts.PROJECT / WALL).read_bytes()
+    assert answer.status_code == 200 and answer.content == scripts.files()[WALL.as_posix()]
     assert answer.headers["cache-control"] == "no-cache"
 
 

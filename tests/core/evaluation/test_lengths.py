@@ -1,5 +1,4 @@
 """The loss by position, against one pass for each piece; and how positions are put together."""
-import dataclasses
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ DOCUMENTS = [np.array([1, 2, 3, 4, 5, 6, 7, 8, 9]), np.array([3, 1]),
 
 
 def model_of(**changes) -> Transformer:
-    return (Transformer(dataclasses.replace(CONFIG, **changes)).initialise(torch.Generator().manual_seed(0))
+    return (Transformer(CONFIG.changed(**changes)).initialise(torch.Generator().manual_seed(0))
             .requires_grad_(False))
 
 

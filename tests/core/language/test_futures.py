@@ -11,9 +11,9 @@ from core.cost.cache_cost import bytes_per_token, greedy_without_cache, measure,
 from core.language import futures as module
 from core.language.futures import frequency_band, futures, grow
 from core.language.strategies import Continuation, write_side_by_side
-from core.model.block import KVCache
 from core.model.config import ModelConfig
 from core.model.generation import beam_search, exhaustive_search, generate, next_logits
+from core.model.kv_cache import KVCache
 from core.model.sampling import SamplingConfig, truncate
 from tests.core.model.test_generation import plain_log_probs, random_model
 

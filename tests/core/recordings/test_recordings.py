@@ -51,7 +51,8 @@ def unused():
     return 1
 '''
 RECORDING = Recording("small", "core.learning.small.record", "small.json", ("stories",),
-                      ("teaching/words.txt", "text/en/training.md#food_default"))
+                      ("teaching/words.txt", r"text/en/training.md#food_default,explanation\w*"))
+TEXT = f"assets/{RECORDING.reads[1]}"
 
 
 @EACH
@@ -96,7 +97,8 @@ def house(tmp_path: Path) -> Path:
         write(tmp_path / "assets" / "models" / "stories" / file, f"of {file}")
     write(tmp_path / "assets" / "teaching" / "words.txt", "some words")
     write(tmp_path / "assets" / "teaching" / "small.json", "[0.5]")
-    write(tmp_path / "assets" / "text" / "en" / "training.md", "food_default: figs\nother: words\n")
+    write(tmp_path / "assets" / "text" / "en" / "training.md",
+          "# about\nMuch.\n\n# explanation_a\nLong.\n\nShort.\n\n# labels\nfood_default: figs\nother: words\n")
     write(tmp_path / provenance.KEPT, "{}")
     provenance.keep(RECORDING, True, tmp_path)
     return tmp_path
@@ -118,7 +120,8 @@ def replace(path: Path, old: str, new: str) -> None:
     ("assets/models/stories/config.json", "of", "new", ["assets/models/stories"]),
     ("assets/teaching/words.txt", "some", "other", ["assets/teaching/words.txt"]),
     ("assets/teaching/small.json", "0.5", "0.6", ["assets/teaching/small.json"]),
-    ("assets/text/en/training.md", "figs", "plums", ["assets/text/en/training.md#food_default"]),
+    ("assets/text/en/training.md", "figs", "plums", [TEXT]),
+    ("assets/text/en/training.md", "Short", "Brief", [TEXT]),
     ("core/learning/small.py", "STEPS = 3", "STEPS = 4", ["core.learning.small"]),
     ("core/learning/small.py", "    return RATE", "        return RATE", ["core.learning.small"]),
     ("core/learning/other.py", "RATE = 0.5", "RATE = 0.6", ["core.learning.other"]),
@@ -137,6 +140,7 @@ def test_a_recording_is_stale_once_weights_texts_or_code_have_changed(house: Pat
     ("core/learning/small.py", "Said of", "Written about"), ("core/learning/small.py", "# said of", "# about"),
     ("core/learning/small.py", "(STEPS)", "( STEPS )"), ("core/learning/small.py", "elsewhere", "there"),
     ("core/learning/other.py", "return 1", "return 2"), ("assets/text/en/training.md", "other: words", "other: signs"),
+    ("assets/text/en/training.md", "Much", "More"),
 ])
 def test_neither_comments_nor_what_the_maker_does_not_reach_make_it_stale(house: Path, file: str, old: str, new: str):
     replace(house / file, old, new)

@@ -112,9 +112,9 @@ def test_counting_agrees_with_the_weights_of_the_bundled_model():
 
 @pytest.mark.parametrize("more", [dict(qk_norm=True), dict(n_experts=2, n_active_experts=1)], ids=str)
 def test_a_model_with_more_than_the_sheet_has_rows_for_is_not_counted(more):
-    config = ModelConfig(vocab_size=10, d_model=4, n_layers=1, n_heads=1, n_context=4, **more)
+    config = ModelConfig.of(vocab_size=10, d_model=4, n_layers=1, n_heads=1, n_context=4, **more)
     drawn = exercises.architecture(0, config)
-    assert not drawn.qk_norm and not drawn.n_experts and exercises.architecture(0, drawn) == drawn
+    assert not drawn.sublayer.qk_norm and not drawn.experts.n_experts and exercises.architecture(0, drawn) == drawn
 
 
 @pytest.mark.parametrize("seed", range(1, 8))

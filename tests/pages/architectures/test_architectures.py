@@ -69,7 +69,7 @@ def test_a_design_is_written_and_read_as_it_is():
     assert designs.parse(design.spec) == (design, True)
     assert (design.with_change("n_layers", 12).changes
             == {"norm_placement": "sandwich", "tied": "no"}), "the preset's own value is no change"
-    assert design.config == ModelConfig(**PRESETS["gpt2"].fields
+    assert design.config == ModelConfig.of(**PRESETS["gpt2"].fields
                                           | dict(norm_placement="sandwich", n_layers=3, tied_embeddings=False))
 
 

@@ -39,7 +39,7 @@ def test_the_grid_is_what_the_random_router_gives_of_the_blocks_own_input():
 
 
 def test_a_model_of_experts_shows_its_own_router():
-    config = ModelConfig(vocab_size=61, d_model=16, n_layers=2, n_heads=2, n_context=32, d_ff=24, n_experts=5,
+    config = ModelConfig.of(vocab_size=61, d_model=16, n_layers=2, n_heads=2, n_context=32, d_ff=24, n_experts=5,
                          n_active_experts=2, block_experts=(False, True))
     model = Transformer(config).initialise(torch.Generator().manual_seed(1)).eval().requires_grad_(False)
     trace = model(torch.arange(9))
@@ -61,7 +61,7 @@ def test_a_model_of_experts_shows_its_own_router():
 
 def routing(chosen: list[list[int]]) -> experts.Routing:
     weights = np.array(chosen, dtype=float)
-    config = ModelConfig(vocab_size=5, d_model=4, n_layers=1, n_heads=1, n_context=4, n_experts=weights.shape[1],
+    config = ModelConfig.of(vocab_size=5, d_model=4, n_layers=1, n_heads=1, n_context=4, n_experts=weights.shape[1],
                          n_active_experts=int(weights[0].sum()))
     return experts.Routing(weights / weights.shape[1], weights, config, 0, True)
 

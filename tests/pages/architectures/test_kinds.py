@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from core.figures.numbers import percent
-from core.model import attention
+from core.model import attention, masks
 from core.model.intervention import Intervention
 from pages.architectures import kinds
 from tests.claims.passes import opening
@@ -20,9 +20,9 @@ N = 26      # tokens of the opening prompt
 
 
 def test_a_prefix_mask_by_hand():
-    assert attention.prefix_mask(4, 2).int().tolist() == [[1, 1, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]]
-    assert torch.equal(attention.prefix_mask(5, 0), attention.causal_mask(5, 5)) and attention.prefix_mask(5, 5).all()
-    assert torch.equal(attention.prefix_mask(5, 1), attention.causal_mask(5, 5)), "one token sees itself anyway"
+    assert masks.prefix_mask(4, 2).int().tolist() == [[1, 1, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]]
+    assert torch.equal(masks.prefix_mask(5, 0), attention.causal_mask(5, 5)) and masks.prefix_mask(5, 5).all()
+    assert torch.equal(masks.prefix_mask(5, 1), attention.causal_mask(5, 5)), "one token sees itself anyway"
 
 
 @pytest.mark.parametrize("n, prefix", [(3, 0), (7, 3), (7, 7)])

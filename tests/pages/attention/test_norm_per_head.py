@@ -10,6 +10,7 @@ import torch
 
 from core.app.compute import cache
 from core.base import prose
+from core.model.norms import norm_heads
 from pages.positions import rotary
 from tests.core.huggingface import test_tokens
 from tests.helpers import huggingface_models, kinds, latex, lessons, messages
@@ -73,7 +74,7 @@ def test_a_normed_key_in_numbers_is_right_on_a_calculator(name):
     line = next(line for line in messages.formulas(at) if line.startswith(r"\hat{k}_{2,1}"))
     _, worked, result = latex.parts(line)[0]
     shared = 3 * weights.config.n_kv_heads // weights.config.n_heads
-    expected = weights.normed(block.K, weights.k_norm)[shared, 2, 1]
+    expected = norm_heads(block.K, weights.k_norm, weights.config)[shared, 2, 1]
     assert result.value[0].point == pytest.approx(float(expected), abs=6e-5)
     assert not latex.false(worked.value, "=", result.value) and worked.text.count("-") >= 1
 
@@ -100,7 +101,7 @@ def test_the_vectors_that_are_turned_are_the_normed_ones(name):
     q, k = rotary.query_and_key(run, 1, 3, 4)
     shared = 3 * weights.config.n_kv_heads // weights.config.n_heads
     for found, made, norm, head, row in ((q, block.Q, weights.q_norm, 3, 4), (k, block.K, weights.k_norm, shared, 3)):
-        np.testing.assert_allclose(found, weights.normed(made, norm)[head, row, :len(found)], atol=1e-6)
+        np.testing.assert_allclose(found, norm_heads(made, norm, weights.config)[head, row, :len(found)], atol=1e-6)
 
 
 @pytest.mark.parametrize("name", OF_HEADS)
@@ -120,4 +121,4 @@ def test_the_parts_of_a_pass_name_the_queries_and_keys_that_are_normed(name):
     n, d, d_k = sent["at"], config.d_model, config.d_k
     # a shared norm before both parts of each of two blocks and one at the end; four queries and two keys a block
     assert norms["of"] == f"{3 * n} vectors of {d}, and {2 * 6 * n} of {d_k}"
-    assert norms["value"] == n * (3 * ((6 + config.norm_bias) * d + 2) + 12 * (6 * d_k + 2))
+    assert norms["value"] == n * (3 * ((6 + config.sublayer.norm_bias) * d + 2) + 12 * (6 * d_k + 2))

@@ -226,7 +226,7 @@ def test_a_query_is_normed_as_the_model_norms_it():
     x, gain, epsilon = torch.tensor(x), torch.tensor(gain), norm.epsilon
     for settings, by_torch in (({}, torch.nn.functional.rms_norm(x, (16,), gain, epsilon)),
                                (HEADS, torch.nn.functional.layer_norm(x, (16,), gain, None, epsilon))):
-        mean, scale = steps.statistics(x[None, None], norm, ModelConfig(**SIZES | settings), 0)
+        mean, scale = steps.statistics(x[None, None], norm, ModelConfig.of(**SIZES | settings), 0)
         normed = evaluate("pages/attention/steps_work.js", "m.normed(Float64Array.from(x), gain, mean, scale)",
                           x=x.tolist(), gain=gain.tolist(), mean=float(mean[0]), scale=float(scale[0]))
         np.testing.assert_allclose(normed, by_torch)
@@ -245,7 +245,7 @@ EVERYTHING = dict(norm="rmsnorm", norm_bias=False, positions="rotary", score_cap
                                            qk_norm_heads=True)], ids=["all", "plain norm", "norm per head"])
 def test_caps_sinks_divisors_and_joint_norms_come_out_in_the_browser(settings, layer):
     """Queries, keys, weights and output of a head of a random model with all that models of today have."""
-    model = randomised(Transformer(ModelConfig(**SIZES | settings)).initialise(torch.Generator().manual_seed(0)))
+    model = randomised(Transformer(ModelConfig.of(**SIZES | settings)).initialise(torch.Generator().manual_seed(0)))
     block, weights = model(torch.arange(9)).blocks[layer], model.blocks[layer]
     made, keys, head, query = head_steps(block, weights, 3, 7), range(9), 3, 7
     arrays = steps.vectors(block, weights, made, head, query, keys) | {"rest_head": np.zeros(4, np.float32)}

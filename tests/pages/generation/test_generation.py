@@ -20,8 +20,8 @@ from core.app.state.dice import Dice
 from core.app.state.run import Run, read
 from core.base import prose
 from core.language.futures import futures
-from core.model.block import KVCache
 from core.model.generation import generate, next_logits
+from core.model.kv_cache import KVCache
 from core.model.sampling import SamplingConfig, truncate
 from core.model.transformer import Transformer
 from pages.generation import beam, branches, cache_view, strategies

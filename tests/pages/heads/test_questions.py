@@ -10,7 +10,7 @@ import torch
 from core.app.lesson import prediction
 from core.app.state.run import Run
 from core.base import prose
-from core.figures.heads import ROLES
+from core.figures.heads import ROLES, roles
 from core.figures.numbers import percent
 from core.model.intervention import HeadEdit, Intervention
 from pages.heads import names
@@ -118,7 +118,7 @@ def test_where_the_head_looks(prompt: str | None, position: str | None):
 def test_a_guess_is_told_no_more_once_another_head_is_picked():
     at, run, _, (layer, head) = asked("head", None)
     session, state = at.session_state, (f"{layer}.{head}", len(run.token_ids) - 1)
-    session[prediction.MADE] = {"heads/head": prediction.Made((session["model"], session["prompt"]), 2, None, state)}
+    session[prediction.MADE] = {"heads/head": prediction.Reply((session["model"], session["prompt"]), 2, None, state)}
     at.run()
     assert given(at, "prediction")["mode"] == "told"
     session["selection"] = {"layer": (layer + 1) % 6, "head": head}
@@ -257,4 +257,4 @@ def test_the_title_counts_the_named_heads():
         label = staticmethod(WORDS.label)
 
     measures = {"previous_token": np.array([[0.9, 0.3]]), "first_token": np.array([[0.0, 0.5]])}
-    assert names.title(Page, measures) == WORDS.label("names_title", n=2, all=2)
+    assert names.title(Page, roles(measures)) == WORDS.label("names_title", n=2, all=2)

@@ -123,7 +123,7 @@ def test_rows_side_by_side_are_what_each_is_alone(run: Run):
 @pytest.mark.parametrize("positions, window", [("learned", None), ("rotary", None), ("alibi", 4)])
 def test_what_rows_begin_with_alike_is_read_once_and_changes_nothing(positions: str, window: int | None,
                                                                      monkeypatch: pytest.MonkeyPatch):
-    config = ModelConfig(vocab_size=40, d_model=16, n_layers=2, n_heads=2, n_context=16, positions=positions,
+    config = ModelConfig.of(vocab_size=40, d_model=16, n_layers=2, n_heads=2, n_context=16, positions=positions,
                          **({"mask": "sliding-window", "window": window} if window else {}))
     model, read = Transformer(config).initialise(torch.Generator().manual_seed(0)).requires_grad_(False), []
     rows = [(*range(9), k, k + 1, *[3] * (k % 3)) for k in range(20)] + [tuple(range(9))]

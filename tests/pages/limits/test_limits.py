@@ -252,7 +252,7 @@ def test_its_own_writing_is_calibrated_at_temperature_one_alone(run: Run):
 
 
 def test_chance_errors_are_those_of_fair_coins():
-    found = chance_errors(np.full(100, 0.5), n_draws=300)
+    found = chance_errors(np.full(100, 0.5))
     coins = np.abs(np.random.default_rng(5).binomial(100, 0.5, 4000) / 100 - 0.5)
     assert list(found) == sorted(found) and found.mean() == pytest.approx(coins.mean(), abs=0.006)
     assert chance_errors(np.ones(20)).max() == 0

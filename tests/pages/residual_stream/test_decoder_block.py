@@ -70,7 +70,7 @@ def kept(crossing: str) -> cache.LoadedModel:
     translator = cache.shared_model("translator", "cpu")
     if crossing == "translator":
         return translator
-    config = ModelConfig(**{"kind": "encoder-decoder", "n_encoder_layers": 1, "n_context": 64, "d_model": 12,
+    config = ModelConfig.of(**{"kind": "encoder-decoder", "n_encoder_layers": 1, "n_context": 64, "d_model": 12,
                             "vocab_size": translator.tokenizer.vocab_size, "n_layers": 3, "n_heads": 4,
                             } | CROSSED[crossing][0])
     model, generator = Transformer(config), torch.Generator().manual_seed(7)

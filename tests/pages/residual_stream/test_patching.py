@@ -13,7 +13,7 @@ import torch
 
 from core.base import prose
 from core.language import contrasts
-from core.model.block import HeadEdits
+from core.model.edits import HeadEdits
 from core.model.intervention import Intervention, Patch
 from core.model.trace import Trace
 from tests.helpers.lessons import fine, open_at

@@ -43,7 +43,7 @@ def written_out(name: str, model, ids: torch.Tensor) -> torch.Tensor:
         scores = (Q @ K.mT / K.shape[-1] ** 0.5).masked_fill(~torch.ones(N, N, dtype=torch.bool).tril(), -math.inf)
         return torch.einsum("bhnv,hvd->bnd", scores.softmax(-1) @ V, block.W_O) + block.b_O
 
-    x = model.E[ids] * config.embedding_scale + model.P[:N]
+    x = model.E[ids] * config.embedding.embedding_scale + model.P[:N]
     for block in model.blocks:
         x = joined(x, lambda X, b=block: attention(X, b), block.attn_norm, getattr(block, "attn_out_norm", None))
         x = joined(x, lambda X, b=block: F.gelu(X @ b.W_1 + b.b_1) @ b.W_2 + b.b_2, block.mlp_norm,

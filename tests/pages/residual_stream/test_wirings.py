@@ -80,7 +80,7 @@ wirings = pytest.mark.parametrize("wiring", WIRINGS)
 def kept(wiring: str) -> cache.LoadedModel:
     """A small random model of this wiring, with the tokenizer of the bundled one, as a reader's own model is kept."""
     tokenizer = cache.shared_model(cache.model_names()[0], "cpu").tokenizer
-    config = ModelConfig(**{"vocab_size": tokenizer.vocab_size, "d_model": 12, "n_layers": 3, "n_heads": 3,
+    config = ModelConfig.of(**{"vocab_size": tokenizer.vocab_size, "d_model": 12, "n_layers": 3, "n_heads": 3,
                             "n_context": 64} | WIRINGS[wiring][0])
     model, generator = Transformer(config), torch.Generator().manual_seed(7)
     model.initialise(generator)

@@ -139,7 +139,7 @@ def test_every_step_bears_every_prompt_before_and_after_its_act(prompt: str | No
 def test_the_map_leads_on_with_every_prompt(prompt: str | None):
     at = open_at("tour", tour="12", prompt=prompt)
     assert fine(at) and [way["href"].partition("?")[0] for way in header(at)["asks"]["ways"]] == [
-        "./generation", "./heads", "./training", "./limits"]
+        "./generation", "./", "./training", "./limits"]
 
 
 @pytest.mark.parametrize("written", HOSTILE)
@@ -416,4 +416,6 @@ def test_what_the_browser_remembers_is_taken_up_once_and_hostile_acts_are_not():
 def test_an_entrance_that_does_not_exist_leads_home():
     assert ending.place(PAGE, run(), "<b>") == (catalogue.HOME, {})
     lesson, settings = ending.place(PAGE, run(), "look")
-    assert lesson == "heads" and (settings["layer"], settings["head"]) == looking.telling_head(run())
+    layer, head = looking.telling_head(run())
+    assert lesson == "overview" and (settings["layer"], settings["head"]) == (layer, head)
+    assert settings["overview_at"] == f"head.{layer}.{head}"
