@@ -119,7 +119,7 @@ class Three extends Instrument {
 
   field(parent, j, c, labels) {
     const field = make("input", "", parent);
-    Object.assign(field, { type: "number", min: -REACH, max: REACH, step: 0.1,
+    Object.assign(field, { type: "number", min: -REACH, max: REACH, step: 0.1, value: this.points[j][c],
       ariaLabel: fill(labels.field, { j: j + 1, c: c + 1 }), onchange: () => this.move(j, c, Number(field.value)) });
     return field;
   }
