@@ -12,6 +12,7 @@ from tests.browser.conftest import Tab
 from tests.browser.pictures import comes
 from tests.browser.serving import go_to, settle
 from tests.browser.test_echoes import Line, kind_of
+from tests.browser.views import LESSONS
 
 # Moves a slider of the page and follows a stage of the strip before the slider has said so: it does 120 ms after the
 # hand.
@@ -34,6 +35,7 @@ class SlowLine(Line):
         self.ahead: list[str] | None = None     # what the server has to say until then; None: nothing is held back
         self._asking, self.late = False, []     # late: the page's words that had to wait for it
         self.from_the_start = False     # whether all that the server says is held back from the connection on
+        self.unsaid: list[bytes] | None = None      # the page's words that wait for `say`; None: none waits
 
     def _connect(self, socket: WebSocketRoute) -> None:
         super()._connect(socket)
@@ -47,7 +49,16 @@ class SlowLine(Line):
         self.hold()
         self.ahead, self._asking, self.late = list(ahead), False, []
 
+    def say(self) -> None:
+        """Give the server what the page has said meanwhile, in one go."""
+        unsaid, self.unsaid = self.unsaid, None
+        for message in unsaid:
+            self._server.send(message)
+
     def _asked(self, message: bytes) -> None:
+        if self.unsaid is not None:
+            self.unsaid.append(message)
+            return
         if self.ahead is None or not self._asking:
             super()._asked(message)
         else:
@@ -122,3 +133,17 @@ def test_the_history_is_followed_before_the_page_has_heard_which_one_it_is(reade
     settle(page)
     expect(page.locator(".st-key-standing")).to_have_count(0)
     assert page.errors == []
+
+
+def test_the_history_is_followed_though_a_press_is_told_before_its_run_has_begun(reader, server):
+    page, line = reader
+    page.goto(f"{server.url}/tokens?tokens_view=methods")
+    settle(page)
+    line.unsaid = []
+    go_to(page, f"{server.url}/tokens?tokens_view=bpe")
+    page.get_by_role("button", name="Abwasserbehandlungsanlage").click()
+    assert comes(page, lambda: len(line.unsaid) == 2)
+    line.say()
+    page.locator(LESSONS["tokens"]["bpe"].end).wait_for()
+    settle(page)
+    assert "tokens_view=bpe" in page.url and page.errors == []

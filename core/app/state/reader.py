@@ -64,6 +64,7 @@ def begin() -> None:
     if context.is_from_history():
         session.pop("asked_for", None)
         session[address.LEADS] = True
+        context.note_history()
     # A run that was broken off before the prompt bar may have lost the prompt's widget with its text.
     if session.setdefault(address.LEADS, True) or any(key not in session for key in shared):
         address.read_url()

@@ -7,6 +7,8 @@ from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.scriptrunner_utils.script_run_context import ThreadState
 
+from core.app.streamlit.fixes import SessionState
+
 
 def session_id() -> str | None:
     """The id of the session whose page this thread runs; None in a thread that runs no page."""
@@ -23,6 +25,13 @@ def is_from_history() -> bool:
     """Whether the reader has caused this run by going back or forward in the browser's history."""
     context = get_script_run_ctx(suppress_warning=True)
     return context is not None and context.is_history_navigation
+
+
+def note_history() -> None:
+    """The run has taken note of `is_from_history`: what the page says from here on is said at its new place."""
+    context = get_script_run_ctx(suppress_warning=True)
+    if context is not None and isinstance(state := context.session_state._state, SessionState):
+        state.gone_to = None
 
 
 def fragments_of_this_run() -> Sequence[str]:

@@ -1,4 +1,4 @@
-"""Four mends of faults in Streamlit 1.67, in one place.
+"""Five mends of faults in Streamlit 1.67, in one place.
 
 `apply` puts them in; with another version it leaves Streamlit as it is.
 
@@ -15,10 +15,13 @@
 4. `request_rerun`: when a run has ended, Streamlit gives an event to a new ScriptRunner, and from then on ignores
    elements of the old one that the event loop has not taken up yet. A part of the page then stays outdated for good:
    the bar names the new model above the picture of the old one. Browser test: tests/browser/test_last_messages.py.
+5. `request_rerun`: a word of the page that comes before the run of *back* or *forward* has begun takes that run's place
+   and forgets what it was for: the reader stays where they were. Streamlit calls this an accepted limitation. Browser
+   test: tests/browser/test_fast_hands.py.
 """
 import dataclasses
 import logging
-from typing import Any
+from typing import Any, NamedTuple
 
 import streamlit
 from streamlit.proto.ClientState_pb2 import ClientState
@@ -41,12 +44,20 @@ _clear_queue = getattr(AppSession, "_clear_queue", None)
 def apply() -> bool:
     """Put the mends in place of Streamlit's own functions; False, with a line in the log, for another version."""
     if streamlit.__version__ != VERSION:
-        LOG.warning("Streamlit is %s, not %s: its four mended faults are left as they are. A fast hand may blank a "
+        LOG.warning("Streamlit is %s, not %s: its five mended faults are left as they are. A fast hand may blank a "
                     "page, and a slow one may show sliders at their least values.", streamlit.__version__, VERSION)
         return False
     AppSession.request_rerun, AppSession._clear_queue = request_rerun, clear_queue
     state.SessionState = SessionState
     return True
+
+
+class Place(NamedTuple):
+    """A page and its query, as a page's message names them."""
+
+    page_script_hash: str
+    page_name: str
+    query_string: str
 
 
 @dataclasses.dataclass
@@ -60,6 +71,7 @@ class SessionState(session_state.SessionState):
 
     reported: frozenset[str] | None = None
     resent: dict[str, Any] = dataclasses.field(default_factory=dict)
+    gone_to: Place | None = None
 
     def register_widget(self, metadata: WidgetMetadata[Any], user_key: str | None) -> RegisterWidgetResult[Any]:
         """`SessionState.register_widget`, which sends a value again only if an earlier run has drawn the widget."""
@@ -84,14 +96,29 @@ def request_rerun(session: AppSession, client_state: ClientState | None) -> None
 
 def take_up(session: AppSession, client_state: ClientState | None) -> None:
     """`AppSession.request_rerun`, except for fragments of a page that its reader has left; note which widgets the page
-    reports.
+    reports, and where its history has led.
     """
     if client_state and client_state.fragment_id and client_state.page_script_hash != shown_page(
             session._pages_manager):
         return
     if client_state:
         session.session_state.reported = frozenset(widget.id for widget in client_state.widget_states.widgets)
+        follow_history(session.session_state, client_state, session._pages_manager.current_page_script_hash)
     _request_rerun(session, client_state)
+
+
+def follow_history(reader: SessionState, message: ClientState, left: str) -> None:
+    """Let a message that comes while the reader's way back or forward waits for its run lead there too, unless it leads
+    to a third page. left: the hash of the page that the last run has drawn.
+    """
+    if message.is_history_navigation:
+        reader.gone_to = Place(*(getattr(message, name) for name in Place._fields))
+    elif reader.gone_to and message.page_script_hash in ("", left, reader.gone_to.page_script_hash):
+        message.is_history_navigation = True
+        for name, value in reader.gone_to._asdict().items():
+            setattr(message, name, value)
+    else:
+        reader.gone_to = None
 
 
 def shown_page(pages: PagesManager) -> str:

@@ -1,6 +1,6 @@
 """The mends of Streamlit: left out with another version, and a value is sent until the page reports that it has it.
 
-What the other three mend is seen in a browser alone: tests/browser/test_fast_hands.py, test_asked_again.py and
+What the others mend is seen in a browser: tests/browser/test_fast_hands.py, test_asked_again.py and
 test_last_messages.py.
 """
 from __future__ import annotations
@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import streamlit
+from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime import state
 from streamlit.runtime.app_session import AppSession
@@ -103,3 +104,25 @@ def test_the_page_that_a_run_was_asked_for_is_one_of_the_pages_or_the_one_that_t
     pages.set_current_page_script_hash("first")
     pages.set_pages_and_resolve({name: {"script_path": "", "page_script_hash": name} for name in ("first", "second")})
     assert fixes.shown_page(pages) == shown
+
+
+@pytest.mark.parametrize(("page", "is_led"), [("left", True), ("", True), ("gone to", True), ("a third", False)])
+def test_a_word_after_the_way_back_leads_there_too_unless_it_leads_to_a_third_page(page: str, is_led: bool):
+    reader = fixes.SessionState()
+    back = ClientState(page_script_hash="gone to", page_name="heads", query_string="layer=2",
+                       is_history_navigation=True)
+    word = ClientState(page_script_hash=page, query_string="layer=1", fragment_id="picture")
+    for message in (back, word):
+        fixes.follow_history(reader, message, "left")
+    assert word.fragment_id == "picture"
+    assert word.is_history_navigation == is_led and word.query_string == ("layer=2" if is_led else "layer=1")
+    assert (word.page_script_hash, word.page_name) == (("gone to", "heads") if is_led else (page, ""))
+
+
+def test_a_word_after_the_run_of_the_way_back_has_begun_stays_as_it_is():
+    reader = fixes.SessionState()
+    fixes.follow_history(reader, ClientState(query_string="layer=2", is_history_navigation=True), "left")
+    reader.gone_to = None           # the run has noted it
+    word = ClientState(query_string="layer=1")
+    fixes.follow_history(reader, word, "left")
+    assert not word.is_history_navigation and word.query_string == "layer=1"
