@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import local_script_runner
+from xdist.scheduler import LoadScopeScheduling
 
 ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
@@ -56,16 +57,35 @@ TOLD = 10               # of the slowest files, at the end of a run of more file
 FOLDER = pytest.StashKey[str]()     # of what the workers of a run share
 
 
-@pytest.hookimpl(tryfirst=True)         # before xdist reads the groups and pytest the markers
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Hand out a lesson's folder or another file as one piece, and the cases of a walk one by one; what is no walk,
-    needs no browser and is not long is quick.
+# They go through many pages, and their cases are handed out one by one.
+WALKS = frozenset({"tests/browser/test_walk.py", "tests/browser/test_firefox.py", "tests/pages/test_every_control.py",
+                   "tests/pages/test_other_models.py"})
+
+
+class Pieces(LoadScopeScheduling):
+    """Hands out a lesson's folder or another file as one piece, and the cases of a walk one by one.
+
+    The groups of `--dist=loadgroup` are written into a field that pytest no longer reads: each case went to some worker,
+    and what a file prepares was prepared by all of them.
     """
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        return nodeid if file in WALKS else str(_piece(Path(file)))
+
+
+@pytest.hookimpl(optionalhook=True)     # xdist's
+def pytest_xdist_make_scheduler(config: pytest.Config, log) -> Pieces:
+    return Pieces(config, log)
+
+
+@pytest.hookimpl(tryfirst=True)         # before pytest reads the markers
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark walks; what is no walk, needs no browser and is not long is quick."""
     for item in items:
-        walk, long = (item.get_closest_marker(name) is not None for name in ("walk", "long"))
-        if not walk:
-            item.add_marker(pytest.mark.xdist_group(str(_piece(item.path.relative_to(ROOT)))))
-        if not walk and not long and "browser" not in item.path.parts:
+        if item.path.relative_to(ROOT).as_posix() in WALKS:
+            item.add_marker("walk")
+        elif item.get_closest_marker("long") is None and "browser" not in item.path.parts:
             item.add_marker("quick")
     items.sort(key=_turn)       # what is begun last is short, and no worker works on while the others have ended
 

@@ -16,7 +16,6 @@ from tests.browser.serving import Server, rest
 from tests.browser.views import guess, has_stage
 from tests.browser.walk import PRESENT, READ, SEEN, SMALLEST, WIDE, faults, large_type, no_errors, stops, walk
 
-pytestmark = pytest.mark.walk
 PLACES = [entry.id for entry in catalogue.existing()]
 
 

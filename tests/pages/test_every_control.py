@@ -12,8 +12,6 @@ from core.base import catalogue
 from tests.browser.views import LESSONS, address
 from tests.helpers import lessons
 
-pytestmark = pytest.mark.walk
-
 KINDS = ("button", "checkbox", "toggle", "selectbox", "radio", "slider", "number_input", "button_group")
 # used by tests of their own: the view's, the pin's and those of a question
 ELSEWHERE = ("_view_widget", "_pin", "_commit", "_given", "heads_panel_widget")

@@ -15,8 +15,6 @@ from tests.helpers.kinds import KINDS
 from tests.helpers.messages import formulas
 from tests.helpers.stories_only import LOOK, LOOKS, NAMED, told
 
-pytestmark = pytest.mark.walk
-
 FILES = (*(entry.id for entry in catalogue.existing()), "app", "library", "tour", "map")
 # views that show a bundled model of their own, whose name the prompt bar has
 OWN = {(entry.id, name) for entry in catalogue.existing() for name, view in entry.each.items()
