@@ -65,8 +65,8 @@ WALKS = frozenset({"tests/browser/test_walk.py", "tests/browser/test_firefox.py"
 class Pieces(LoadScopeScheduling):
     """Hands out a lesson's folder or another file as one piece, and the cases of a walk one by one.
 
-    The groups of `--dist=loadgroup` are written into a field that pytest no longer reads: each case went to some worker,
-    and what a file prepares was prepared by all of them.
+    The groups of `--dist=loadgroup` are written into a field that pytest no longer reads: each case went to some
+    worker, and what a file prepares was prepared by all of them.
     """
 
     def _split_scope(self, nodeid: str) -> str:
