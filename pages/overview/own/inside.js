@@ -1,5 +1,5 @@
 // Answers to a reader who goes into the picture, without Python: pages/overview/inside.py has the same at each depth.
-import { best, causalCells, causalRange, dot, largest, lengthOf, lengths, rowOf, statistics } from "./vectors.js";
+import { best, causalCells, causalRange, dot, largest, lengthOf, lengths, rowOf, statistics } from "../../../core/components/engine/vectors.js";
 import { lookAt, stepsOf } from "./steps.js";
 
 const GUESSED = 3;          // tokens that the lens guesses at each depth

@@ -4,7 +4,7 @@ import { fill } from "../../../core/components/lib/dom.js";
 import { NEUTRAL, Truncation } from "../../../core/components/sampling_panel/truncation.js";
 import { edited, named, partsOf } from "./edit.js";
 import { candidates, difference, passArrays, thrown } from "./packed.js";
-import { rowOf } from "./vectors.js";
+import { rowOf } from "../../../core/components/engine/vectors.js";
 
 /** What a reader has set: where they are inside the picture, what is changed, the picked token (null: the last one) and
  * block, ξ, the look, and whether an appended token can be taken back.

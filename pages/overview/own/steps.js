@@ -1,6 +1,6 @@
 // The attention of one head for one query, step by step in float64 from the vectors that the pass kept, as
 // core/analysis/attention_steps.py has it.
-import { dot, largest, rowOf } from "./vectors.js";
+import { dot, largest, rowOf } from "../../../core/components/engine/vectors.js";
 
 /** A pass over a text, of a model with its tokenizer; `change` is what the reader has changed of it.
  * @typedef {{ model: any, tokenizer: any, trace: any, change: any }} Pass */
