@@ -22,8 +22,9 @@ OWN = {"--tx-scale": "1", "--tx-foot": "0px"}         # no present mode, no bar 
 
 @dataclass(frozen=True)
 class Picture:
-    """The parts of a file that a page gives. script, engine: the modules that draw the picture, and that compute beside
-    the page; content, styles: the component's first HTML and its CSS files; said: what the script reads, as JSON.
+    """The parts of a file that a page gives. sentence: what stands below the title; "" if the picture has a heading of
+    its own; script, engine: the modules that draw the picture, and that compute beside the page; content, styles: the
+    component's first HTML and its CSS files.
     """
 
     title: str
@@ -32,12 +33,11 @@ class Picture:
     engine: Path
     content: str
     styles: Sequence[Path]
-    said: Mapping
 
 
-def file_of(picture: Picture, weights: str, words: Mapping[str, str]) -> bytes:
-    """The file. weights: as `packed` makes them. words: the labels "prompt", "waits", "noscript", "old" and "about"
-    around the picture.
+def file_of(picture: Picture, said: Mapping, weights: str, words: Mapping[str, str]) -> bytes:
+    """The file. said: what the script reads, as JSON. weights: as `packed` makes them. words: the labels "prompt",
+    "waits", "noscript", "old" and "about" around the picture.
 
     No text can end the element that holds it: in JSON and JavaScript "<" before a letter, "/" or "!" is written in
     another way, and the weights are base64.
@@ -47,8 +47,8 @@ def file_of(picture: Picture, weights: str, words: Mapping[str, str]) -> bytes:
     component = "\n".join(path.read_text(encoding="utf-8") for path in picture.styles)
     escaped = {name: html.escape(text) for name, text in words.items() if name != "old"}
     return FRAME.format(
-        **themes, **escaped, title=html.escape(picture.title), sentence=html.escape(picture.sentence), style=SHEET,
-        most=MOST_LETTERS, component=component, content=picture.content, said=_json(picture.said),
+        **themes, **escaped, title=html.escape(picture.title), heading=_heading(picture), style=SHEET,
+        most=MOST_LETTERS, component=component, content=picture.content, said=_json(said),
         old=_json(words["old"]), engine=_script(bundle(picture.engine)), script=_script(bundle(picture.script)),
         weights=weights).encode()
 
@@ -58,6 +58,9 @@ def packed(weights: bytes) -> str:
     return base64.b64encode(gzip.compress(weights, 9, mtime=0)).decode()
 
 
+def _heading(picture: Picture) -> str:
+    title, sentence = html.escape(picture.title), html.escape(picture.sentence)
+    return f"<h1>{title}</h1>\n<p>{sentence}</p>" if sentence else ""
 
 
 def _json(value: object) -> str:

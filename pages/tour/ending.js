@@ -114,7 +114,7 @@ export class Whole {
     this.map.ariaLabel = tour.text.map_picture;
     this.ways = make("nav", "ways", stage);
     this.ways.ariaLabel = tour.text.ways;
-    button(stage, tour.text.map_open, "", () => tour.open("home"), "quiet all");
+    if (tour.leads) button(stage, tour.text.map_open, "", () => tour.open("home"), "quiet all");
   }
 
   /** @param {{ asks: { ways: Record<"id" | "title" | "about" | "href", string>[] },

@@ -22,7 +22,8 @@ OPEN, PROMPT = "tour_open", "tour_prompt"
 GUESSED = ("finish", "change", "pieces", "near", "numbers", "look", "layers", "dice", "learn")
 N_SENTENCES = 3             # offered where a step needs one
 HERE = Path(__file__).parent
-_tour = declare("tour", HERE / "tour.js", html='<div class="component tour"></div>', styles=(HERE / "tour.css",))
+CONTENT, STYLES = '<div class="component tour"></div>', (HERE / "tour.css",)
+_tour = declare("tour", HERE / "tour.js", html=CONTENT, styles=STYLES)
 
 
 def draw() -> None:
@@ -50,19 +51,24 @@ def draw() -> None:
 def _draw(page: lesson.Lesson, run: Run, at: int, named: bool) -> None:
     """The step `at`, with what the reader has done in it."""
     done = acts(run)
-    step = COMPUTE[STEPS[at - 1]](page, run, done)
-    if STEPS[at - 1] == "map":
-        step = replace(step, said=right_guesses(page, run, done))
-    header = {"text": page.words.labels | _symbols(page, run),
-              "steps": STEPS, "at": at, "named": named, "scale": reader.scale(),
-              "of": f"{run.model_name} {run.token_ids}", "title": page.text("title"), "done": done,
-              "asks": step.asks, "tells": step.tells, "said": list(step.said), "values": dict(step.values),
-              "sentences": list(prompts.example_prompts()[:N_SENTENCES]) if step.asks is None else []}
-    _tour(key="tour_picture", data=pack(header, dict(step.arrays)),
+    _tour(key="tour_picture", data=message(page, run, at, done, named=named, scale=reader.scale()),
           on_settings=lambda settings: keep(settings["at"]),
           events={"act": lambda act: _act(done, act), "again": lambda acts: take_up(done, acts),
                   "prompt": lambda prompt: st.session_state.update({PROMPT: prompt}),
                   "open": lambda entrance: st.session_state.update({OPEN: entrance})})
+
+
+def message(page: lesson.Lesson, run: Run, at: int, done: dict, *, named: bool, scale: float) -> bytes:
+    """The message about the step `at`, from 1. done: the reader's acts; named: whether anybody asked for this step."""
+    step = COMPUTE[STEPS[at - 1]](page, run, done)
+    if STEPS[at - 1] == "map":
+        step = replace(step, said=right_guesses(page, run, done))
+    header = {"text": page.words.labels | symbols(page, run),
+              "steps": STEPS, "at": at, "named": named, "scale": scale,
+              "of": f"{run.model_name} {run.token_ids}", "title": page.text("title"), "done": done, "leads": True,
+              "asks": step.asks, "tells": step.tells, "said": list(step.said), "values": dict(step.values),
+              "sentences": list(prompts.example_prompts()[:N_SENTENCES]) if step.asks is None else []}
+    return pack(header, dict(step.arrays))
 
 
 def right_guesses(page: lesson.Lesson, run: Run, done: dict) -> list[tuple[str, dict]]:
@@ -77,7 +83,7 @@ def right_guesses(page: lesson.Lesson, run: Run, done: dict) -> list[tuple[str, 
     return [("told_map" if "finish" in told else "told_map_unsure", values)]
 
 
-def _symbols(page: lesson.Lesson, run: Run) -> dict[str, str]:
+def symbols(page: lesson.Lesson, run: Run) -> dict[str, str]:
     """The steps' formulas that are others for this model: E is not tied, the scores are not divided."""
     config = run.model.config
     changed = ([] if config.tied_embeddings else [("layers", "untied"), ("map", "untied")])

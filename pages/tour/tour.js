@@ -19,10 +19,10 @@ const SWIPE = 60;                       // px that a finger goes across, at leas
 
 /** text: the labels; steps: their names; at: the open step's number; named: whether anybody asked for it; of: the
  * prompt under the model; asks, tells, said, values: as pages/tour/shared.py has them, asks and tells by the step;
- * done: the reader's acts by step.
+ * done: the reader's acts by step; leads: whether there are pages to go on to.
  * @typedef {{ text: Record<string, string>, steps: string[], at: number, named: boolean, scale: number, of: string,
  *   title: string, done: Record<string, object>, asks: { variant?: string } | null, tells: object | null,
- *   said: [string, object][], values: Record<string, any>, sentences: string[], tiles?: Uint8Array,
+ *   said: [string, object][], values: Record<string, any>, sentences: string[], leads: boolean, tiles?: Uint8Array,
  *   logits?: Float32Array, row_0?: Float32Array, row_1?: Float32Array }} Message */
 
 /** @extends {View} */
@@ -62,6 +62,7 @@ class Tour extends View {
     if (header.of !== this.of) this.known.clear();
     this.text = header.text;
     this.steps = header.steps;
+    this.leads = header.leads;
     this.of = header.of;
     this.title = header.title;
     this.done = new Set(Object.keys(header.done));
@@ -252,7 +253,7 @@ class Tour extends View {
       else node.ariaCurrent = null;
     });
     this.back.disabled = at === 1;
-    this.skip.hidden = at === steps.length;
+    this.skip.hidden = at === steps.length || !this.leads;
     setText(this.skip, at === 1 ? this.text.known : this.text.skip);
     setText(this.next, at === steps.length ? this.text.again : this.text.next);
     this.next.classList.toggle("ready", told);

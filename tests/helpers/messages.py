@@ -1,5 +1,6 @@
 """The browser's input: a component's bytes, read as it reads them, and the formulas of a page."""
 import json
+import math
 import re
 
 import numpy as np
@@ -49,3 +50,27 @@ def numbers_in(latex: str, whole: bool = False) -> list[float]:
     digits = r"-?\d+(?:\.\d+)?" if whole else r"-?\d+\.\d+"
     return [float(value) * 10 ** int(power or 0)
             for value, power in re.findall(rf"({digits})(?: \\cdot 10\^\{{(-?\d+)\}})?", latex)]
+
+
+def differences(own: object, python: object, close: float = 1e-5, at: str = "") -> list[str]:
+    """The places where two messages differ by more than `close` as a share of a number, or of an array's largest."""
+    if isinstance(python, dict) and isinstance(own, dict):
+        return [found for key in sorted(python.keys() | own.keys())
+                for found in differences(own.get(key, "missing"), python.get(key, "missing"), close, f"{at}.{key}")]
+    if isinstance(python, list) and isinstance(own, list) and len(own) == len(python):
+        return [found for k, (one, other) in enumerate(zip(own, python))
+                for found in differences(one, other, close, f"{at}.{k}")]
+    if isinstance(python, np.ndarray):
+        return [] if _same_array(own, python, close) else [at]
+    if isinstance(python, float) and type(own) in (int, float):       # JSON of a browser has no 1.0
+        is_same = math.isclose(own, python, rel_tol=close, abs_tol=1e-7)
+    else:
+        is_same = type(own) is type(python) and own == python
+    return [] if is_same else [f"{at}: {own!r}, not {python!r}"]
+
+
+def _same_array(own: object, python: np.ndarray, close: float) -> bool:
+    if not isinstance(own, np.ndarray) or (own.dtype, own.shape) != (python.dtype, python.shape):
+        return False
+    most = 1 if own.dtype == np.uint8 else close * np.abs(python).max(initial=0) if own.dtype.kind == "f" else 0
+    return bool((np.abs(own.astype(float) - python.astype(float)) <= most).all())

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { answered, answerHere } from "../../core/components/lib/answers.js";
 import { pack, unpack } from "../../core/components/lib/bytes.js";
 import { edited, named, partsOf } from "../../pages/overview/own/edit.js";
-import { best, causalCells, causalRange, largest } from "../../pages/overview/own/vectors.js";
+import { best, causalCells, causalRange, largest } from "../../core/components/engine/vectors.js";
 
 test("what is packed is unpacked again, every kind of array from its own bytes", () => {
   const whole = Float32Array.of(1, 2.5, -0, 4);

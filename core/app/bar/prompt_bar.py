@@ -199,7 +199,7 @@ def _code(words: prose.TextFile, link: str) -> None:
 def _file(words: prose.TextFile, present: run.Run) -> None:
     """Draw the button that takes the open lesson's picture along as one file, or why this model's cannot be."""
     page = model_choice.page()
-    if not any(entry.id == page and entry.takeaway for entry in catalogue.existing()):
+    if page != catalogue.TOUR and not any(entry.id == page and entry.takeaway for entry in catalogue.existing()):
         return
     takeaway = pkgutil.resolve_name(f"pages.{page}.takeaway")
     st.caption(words.label("share_file_text"))

@@ -31,10 +31,10 @@ function idsOf({ model, added_tokens }) {
   return new Map([...Object.entries(model.vocab), ...added_tokens.map(({ content, id }) => [content, id])]);
 }
 
-/** A byte-level BPE. Nothing changes it once it is made. begin: the ids that a model needs before every text. */
+/** A byte-level BPE. Nothing changes it once it is made. begin: the ids that a model needs before every text; rules:
+    what joins two tokens. */
 export class Tokenizer {
   #ids;
-  #rules;
   #splitsDigits;
   /** @type {Uint8Array[]} */
   #bytes;
@@ -48,7 +48,7 @@ export class Tokenizer {
     this.begin = [ids.get(END_OF_TEXT)];
     this.#splitsDigits = splitters(json.pre_tokenizer).includes("Digits");
     this.#ids = CHARACTERS.map((character) => ids.get(character));
-    this.#rules = new Rules(json.model.merges.map(([left, right]) =>
+    this.rules = new Rules(json.model.merges.map(([left, right]) =>
       [ids.get(left), ids.get(right), ids.get(left + right)]), ids.size);
     this.#bytes = [];
     this.#visible = [];
@@ -60,9 +60,15 @@ export class Tokenizer {
 
   /** The ids of a text, without an end-of-text token. A lone surrogate is read as U+FFFD. */
   encode(text) {
+    return this.words(text).flatMap((bytes) => merged(bytes, this.rules));
+  }
+
+  /** The pieces that a text is split into before any rule, each as the ids of its bytes: no token reaches from one into
+      the next. @param {string} text @returns {number[][]} */
+  words(text) {
     const encoder = new TextEncoder();
-    return this.#parts(text).flatMap((part) => part.match(WORD) ?? []).flatMap((word) =>
-      merged(Array.from(encoder.encode(word), (byte) => this.#ids[byte]), this.#rules));
+    return this.#parts(text).flatMap((part) => part.match(WORD) ?? []).map((word) =>
+      Array.from(encoder.encode(word), (byte) => this.#ids[byte]));
   }
 
   /** The text of some ids; bytes that form no whole character are U+FFFD, and end of text adds nothing. */

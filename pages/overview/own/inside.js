@@ -1,5 +1,7 @@
 // Answers to a reader who goes into the picture, without Python: pages/overview/inside.py has the same at each depth.
-import { best, causalCells, causalRange, dot, largest, lengthOf, lengths, rowOf, statistics } from "../../../core/components/engine/vectors.js";
+import { logitsOf, normed, softmaxAt, unembedding } from "../../../core/components/engine/readout.js";
+import { best, causalCells, causalRange, dot, lengthOf, lengths, rowOf, statistics }
+  from "../../../core/components/engine/vectors.js";
 import { lookAt, stepsOf } from "./steps.js";
 
 const GUESSED = 3;          // tokens that the lens guesses at each depth
@@ -23,9 +25,6 @@ export function answer(model, tokenizer, trace, change, place) {
 /** The parameter of a block, by its name in core's Block; null if the model has none.
     @returns {Float32Array | null} */
 const weight = ({ tensors }, layer, name) => tensors.get(`blocks.${layer}.${name}`)?.data ?? null;
-
-/** (|V|, d) the rows that are multiplied with the last vectors for the logits. @returns {Float32Array} */
-const unembedding = ({ tensors }) => (tensors.get("W_U") ?? tensors.get("E")).data;
 
 // Column c of a matrix of `width` columns that begins at entry `start`.
 const column = (values, width, c, rows, start = 0) =>
@@ -87,22 +86,6 @@ function promoted({ model, tokenizer, trace }, layer, position, m) {
   return { promotes, suppresses, amounts: ends.flat().map((id) => raised[id]) };
 }
 
-// (d) float64 the norm of a vector, with the parameters of that name.
-function normed({ tensors, config: { norm_epsilon } }, name, x) {
-  const { mean, scale } = statistics(x, norm_epsilon);
-  const gain = tensors.get(`${name}.weight`).data, bias = tensors.get(`${name}.bias`)?.data;
-  return Float64Array.from(x, (value, c) => ((value - mean) / scale) * gain[c] + (bias ? bias[c] : 0));
-}
-
-// (|V|) float64 a vector times each row of the unembedding.
-/** @param {Float64Array} vector */
-function logitsOf(model, vector) {
-  const rows = unembedding(model), d = vector.length, logits = new Float64Array(rows.length / d);
-  for (let id = 0, at = 0; id < logits.length; id++)
-    for (let c = 0; c < d; c++, at++) logits[id] += vector[c] * rows[at];
-  return logits;
-}
-
 // ---- both ends, and the stream between them ----
 
 /** @param {Pass} pass */
@@ -137,14 +120,6 @@ function end({ model, tokenizer, trace }, position) {
   const logits = rowOf(trace.logits, model.config.vocab_size, position), ids = best(logits, OFFERED);
   return { ids, tokens: forms(tokenizer, ids), ...softmaxAt(logits, ids),
     logits: Float64Array.from(ids, (id) => logits[id]) };
-}
-
-// The softmax of some of the logits, with the largest of all and the sum of e^(u − that) over all.
-function softmaxAt(logits, ids) {
-  const top = largest(logits);
-  let total = 0;
-  for (let id = 0; id < logits.length; id++) total += Math.exp(logits[id] - top);
-  return { top, total, probs: Float64Array.from(ids, (id) => Math.exp(logits[id] - top) / total) };
 }
 
 /** @param {Pass} pass */

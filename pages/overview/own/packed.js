@@ -1,5 +1,6 @@
 // One forward pass as the arrays that the map draws: pages/overview/packing.py without Python.
-import { best, causalCells, causalRange, largest, lengthOf, lengths, rowOf } from "../../../core/components/engine/vectors.js";
+import { best, causalCells, causalRange, largest, lengthOf, lengths, rowOf }
+  from "../../../core/components/engine/vectors.js";
 
 const EXACT_TOKENS = 48;        // up to so many tokens, of a model with many heads fewer, values travel as float32
 const TILE_SIDE = 64;           // most cells on a side of a tile in a long prompt

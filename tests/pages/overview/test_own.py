@@ -4,11 +4,9 @@ by depth, for plain passes and for edited ones.
 from __future__ import annotations
 
 import dataclasses
-import math
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from core.app.compute import cache
@@ -138,35 +136,11 @@ def change_of(change: Intervention) -> dict[str, list]:
 # ---- what the browser makes ------------------------------------------------------------------------------------------
 
 
-def differences(own: object, python: object, at: str = "") -> list[str]:
-    """The places where two messages differ by more than the last digits of a float32."""
-    if isinstance(python, dict) and isinstance(own, dict):
-        return [found for key in sorted(python.keys() | own.keys())
-                for found in differences(own.get(key, "missing"), python.get(key, "missing"), f"{at}.{key}")]
-    if isinstance(python, list) and isinstance(own, list) and len(own) == len(python):
-        return [found for k, (one, other) in enumerate(zip(own, python))
-                for found in differences(one, other, f"{at}.{k}")]
-    if isinstance(python, np.ndarray):
-        return [] if same_array(own, python) else [at]
-    if isinstance(python, float) and type(own) in (int, float):       # JSON of a browser has no 1.0
-        is_same = math.isclose(own, python, rel_tol=1e-5, abs_tol=1e-7)
-    else:
-        is_same = type(own) is type(python) and own == python
-    return [] if is_same else [f"{at}: {own!r}, not {python!r}"]
-
-
-def same_array(own: object, python: np.ndarray) -> bool:
-    if not isinstance(own, np.ndarray) or (own.dtype, own.shape) != (python.dtype, python.shape):
-        return False
-    most = 1 if own.dtype == np.uint8 else 1e-5 * np.abs(python).max(initial=0) if own.dtype.kind == "f" else 0
-    return bool((np.abs(own.astype(float) - python.astype(float)) <= most).all())
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_the_message_is_the_one_that_python_sends(folder: Path, sent: dict[str, dict], name: str):
     own = messages.unpacked((folder / f"{name}.message").read_bytes())
     assert own["exact"] == (name not in ("long", "longer")) and own["edit"] == CASES[name].edit
-    assert differences({key: value for key, value in own.items() if key not in OF_THE_APP},
+    assert messages.differences({key: value for key, value in own.items() if key not in OF_THE_APP},
                        {key: value for key, value in sent[name].items() if key not in OF_THE_APP}) == []
     assert own["question"] == {"ids": list(CASES[name].run().token_ids), "edit": CASES[name].edit}
     assert (own["lessons"], own["more"], own["met"]) == ({}, {}, {})
@@ -178,7 +152,7 @@ def test_an_answer_inside_is_pythons(folder: Path, name: str, place: str):
     question = inside.question(CASES[name].run(), CASES[name].edit)
     python = messages.unpacked(inside.answer(question | {"place": place}))
     del own["arrays"], python["arrays"]
-    assert differences(own, python) == []
+    assert messages.differences(own, python) == []
 
 
 @pytest.mark.parametrize("model", ["stories", "induction"])
