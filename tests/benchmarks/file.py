@@ -10,12 +10,14 @@ from playwright.sync_api import Page
 
 from core.app.compute import cache
 from core.app.state.run import read
-from pages.overview import takeaway
+from pages.overview import takeaway as overview
+from pages.tour import takeaway as tour
 from tests.benchmarks.timing import Figure, figure, milliseconds
 from tests.browser.serving import chromium
 from tests.helpers.prompts import PROMPTS
 
 TOKENS = 64
+HEADS = 8       # the step of the tour that shows most
 WHOLE = {"at": "", "edit": "", "position": None, "layer": 0}
 # The ms from the last key of a typed text until the picture is that of its tokens.
 TYPED = """async (text) => {
@@ -29,29 +31,34 @@ TYPED = """async (text) => {
 
 
 def file_figures(repeats: int) -> list[Figure]:
-    """The first picture of the file, and a typed text of TOKENS tokens, beside a pass of torch with everything kept."""
+    """The first picture of both files, and a typed text of TOKENS tokens in Overview's, beside a pass of torch with
+    everything kept.
+    """
     loaded = cache.shared_model("stories", "cpu")
     text = loaded.tokenizer.decode(loaded.tokenizer.encode(PROMPTS["256 tokens"])[:TOKENS - 1])
     run = read(loaded, text)
     with TemporaryDirectory() as folder, chromium() as browser:
-        path = Path(folder) / "overview.html"
-        path.write_bytes(takeaway.made(run, WHOLE))
-        opened, typed, passes = [], [], []
+        path, steps = Path(folder) / "overview.html", Path(folder) / "tour.html"
+        path.write_bytes(overview.made(run, WHOLE))
+        steps.write_bytes(tour.made(run, HEADS))
+        opened, toured, typed, passes = [], [], [], []
         for k in range(repeats):
             page = browser.new_page(viewport={"width": 1440, "height": 900})
-            opened.append(_opened(page, path))
+            toured.append(_opened(page, steps, ".tour .tile.met"))
+            opened.append(_opened(page, path, ".map .head small"))
             typed.append(page.evaluate(TYPED, f"{'AB'[k % 2]} {text}"))
             page.close()
             passes.append(milliseconds(lambda: _pass(run)))
     beside = f"beside torch's pass over {TOKENS} tokens"
-    return [figure("the file until its first picture", opened, passes, unit="ms", note=beside),
+    return [figure("Overview's file until its picture", opened, passes, unit="ms", note=beside),
+            figure("the tour's file until all heads stand", toured, passes, unit="ms", note=beside),
             figure(f"a typed text of {TOKENS} tokens until its picture", typed, passes, unit="ms", note=beside)]
 
 
-def _opened(page: Page, path: Path) -> float:
+def _opened(page: Page, path: Path, last: str) -> float:
     began = time.perf_counter()
     page.goto(path.as_uri())
-    page.locator(".map .head small").first.wait_for()
+    page.locator(last).first.wait_for()
     return 1000 * (time.perf_counter() - began)
 
 

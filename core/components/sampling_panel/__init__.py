@@ -16,12 +16,9 @@ from core.components.lib.bytes import pack
 from core.components.sampling_panel.settings import PanelSettings
 
 _FOLDER = Path(__file__).parent
+CONTENT, STYLES = '<div class="component sampling-panel"></div>', (_FOLDER / "panel.css",)
 
-_component = declare(
-    "live_transformer.sampling_panel", _FOLDER / "panel.js",
-    html='<div class="component sampling-panel"></div>',
-    styles=(_FOLDER / "panel.css",),
-)
+_component = declare("live_transformer.sampling_panel", _FOLDER / "panel.js", html=CONTENT, styles=STYLES)
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,8 @@ const MOST_SEED = 2 ** 32 - 1;
 
 // The methods of the lesson: each sets all cutting rules; temperature is left unchanged.
 export const METHODS = Object.assign({}, ...STEPS.map(({ methods }) => methods));
-export const { temperature: USUAL, ...ALL_OFF } = NEUTRAL;
+export const USUAL = NEUTRAL.temperature;
+export const ALL_OFF = Object.fromEntries(Object.entries(NEUTRAL).filter(([name]) => name !== "temperature"));
 
 function nearest(values, value) {
   if (value === null) return values.length - 1;

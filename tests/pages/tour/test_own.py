@@ -3,7 +3,6 @@ message.
 """
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -13,15 +12,13 @@ from core.app.compute import cache
 from core.app.lesson.lesson import Lesson
 from core.app.state.run import Run, read
 from core.base import catalogue, prose
-from core.components.lib.bytes import pack
 from pages.tour import steps, takeaway
 from pages.tour.shared import STEPS
-from tests.helpers.javascript import evaluate
+from tests.helpers import own_files
 from tests.helpers.messages import differences, unpacked
 
 pytestmark = pytest.mark.long
 
-CLOSE = 1e-4        # of a number: a pass of the engine beside one of torch
 HER = "One day Lily lost her ball. She looked for her"
 TEXTS = {"her": HER, "nothing": "", "word": "Once", "signs": "I ❤️ 🐶's {n} $x$ ¼ <b>& the_dog’s 12",
          "long": "Once upon a time there was a little dog. The dog ran to the park and saw a big bird. " * 8,
@@ -75,19 +72,10 @@ def run_of(model: str, text: str) -> Run:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The messages that the browser makes, with the model's own float32 weights."""
+    """The messages that the browser makes."""
     folder = tmp_path_factory.mktemp("tour")
-    for name in {case["model"] for case in CASES.values()}:
-        run = run_of(name, HER)
-        tensors = {key: values.float().numpy() for key, values in run.model.state_dict().items()}
-        (folder / f"{name}.model").write_bytes(pack(
-            {"config": run.model.config.to_dict(), "tensors": [[key, values.shape] for key, values in tensors.items()]},
-            tensors))
-        (folder / f"{name}.tokenizer").write_text(run.tokenizer.as_json(), encoding="utf-8")
-        (folder / f"{name}.words").write_text(json.dumps(takeaway.own_words(page(), run)), encoding="utf-8")
-    listed = list(CASES.values())
-    assert evaluate("tests/js/own_tour.mjs", "m.writeAll(folder, cases)", folder=str(folder),
-                    cases=listed) == len(listed)
+    own_files.write_messages(folder, "tour", list(CASES.values()), lambda name: run_of(name, HER),
+                             lambda run: takeaway.own_words(page(), run))
     return folder
 
 
@@ -112,7 +100,7 @@ def test_the_message_is_the_one_that_python_sends(folder: Path, name: str):
     assert own.pop("of").replace(",)", ")") == python.pop("of").replace(",)", ")")
     if "logits" in python:
         names_stand_by_their_logits(own.pop("logits"), python.pop("logits"), own["asks"], python["asks"])
-    assert differences(own, python, CLOSE) == []
+    assert differences(own, python, own_files.CLOSE) == []
 
 
 def names_stand_by_their_logits(own: np.ndarray, python: np.ndarray, asks: dict, told: dict) -> None:
