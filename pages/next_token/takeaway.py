@@ -1,7 +1,9 @@
 """Next token as one file that works without a server: the whole distribution, every cut of it, and the model."""
 from __future__ import annotations
 
+import functools
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 from core.app.lesson import Lesson
@@ -17,11 +19,13 @@ from pages.next_token.shared import CONTEXTS, SETTINGS, settings
 OWN = Path(__file__).parent / "own"
 
 
-def file_of(run: Run) -> bytes:
-    """The file, with the settings that the panel stands at; of a model that `refusal` finds nothing in."""
+def file_of(run: Run) -> Callable[[], bytes]:
+    """What makes the file, with the settings that the panel stands at, of a model that `refusal` finds nothing in. It
+    is called when the reader saves it, outside of the session.
+    """
     position = reader.selection().position
     others = {name: SETTINGS.read(name) for name in CONTEXTS}
-    return made(run, position, settings(position + 1), others)
+    return functools.partial(made, run, position, settings(position + 1), others)
 
 
 def made(run: Run, position: int, panel: PanelSettings, others: dict[str, str]) -> bytes:

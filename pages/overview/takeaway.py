@@ -1,7 +1,8 @@
 """Overview as one file that works without a server: the picture, what is inside it, and the model."""
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable, Mapping
 
 from core.app.parts import own_file
 from core.app.parts.own_file import refusal  # noqa: F401  (of this file's model)
@@ -15,10 +16,13 @@ OWN = HERE / "own"
 FIRST_XI = 0.5      # of the draw, until a reader draws again
 
 
-def file_of(run: Run) -> bytes:
-    """The file, with the reader's place in the picture; of a model that `refusal` finds nothing in."""
-    return made(run, {"at": SETTINGS.read("at"), "edit": SETTINGS.read("edit"), "position": reader.picked_position(),
-                      "layer": reader.selection().layer})
+def file_of(run: Run) -> Callable[[], bytes]:
+    """What makes the file, with the reader's place in the picture, of a model that `refusal` finds nothing in. It is
+    called when the reader saves it, outside of the session.
+    """
+    place = {"at": SETTINGS.read("at"), "edit": SETTINGS.read("edit"), "position": reader.picked_position(),
+             "layer": reader.selection().layer}
+    return functools.partial(made, run, place)
 
 
 def made(run: Run, place: Mapping) -> bytes:

@@ -1,6 +1,9 @@
 """The tour as one file that works without a server: its twelve steps, and the model."""
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+
 from core.app.lesson import lesson
 from core.app.parts import own_file
 from core.app.parts.own_file import refusal  # noqa: F401  (of this file's model)
@@ -14,9 +17,11 @@ from pages.tour.words import ENGLISH_STORIES
 OWN = steps.HERE / "own"
 
 
-def file_of(run: Run) -> bytes:
-    """The file, open at the reader's step; of a model that `refusal` finds nothing in."""
-    return made(run, number())
+def file_of(run: Run) -> Callable[[], bytes]:
+    """What makes the file, open at the reader's step, of a model that `refusal` finds nothing in. It is called when the
+    reader saves it, outside of the session.
+    """
+    return functools.partial(made, run, number())
 
 
 def made(run: Run, at: int) -> bytes:

@@ -206,7 +206,7 @@ def _file(words: prose.TextFile, present: run.Run) -> None:
     if refused := takeaway.refusal(present):
         st.caption(words.label("share_file_refused", model=escaped(present.title), refused=refused))
     else:
-        st.download_button(words.label("share_file"), lambda: takeaway.file_of(present), on_click="ignore",
+        st.download_button(words.label("share_file"), takeaway.file_of(present), on_click="ignore",
                            file_name=f"{page}-{present.model_name.replace(':', '-')}.html", mime="text/html",
                            key="share_file")
 
