@@ -39,8 +39,6 @@ def rounded() -> Transformer:
 @pytest.fixture(scope="module")
 def taken(browser: Browser, server, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """taken("tour"): the file as a reader saves it from Share there."""
-    folder = tmp_path_factory.mktemp("taken")
-
     @functools.cache
     def save(address: str) -> Path:
         page = browser.new_page(base_url=server.url, accept_downloads=True)
@@ -49,7 +47,7 @@ def taken(browser: Browser, server, tmp_path_factory: pytest.TempPathFactory) ->
         page.locator(".st-key-share button").click()
         with page.expect_download() as saved:
             page.locator(".st-key-share_file button").click()
-        path = folder / saved.value.suggested_filename
+        path = tmp_path_factory.mktemp("taken") / saved.value.suggested_filename
         saved.value.save_as(path)
         page.close()
         return path
