@@ -1,4 +1,4 @@
-"""What a file prepares is prepared once in a run, by the one worker that has all of its cases."""
+"""A file of tests prepares what it needs once in a run, on the one worker that has all of its cases."""
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,5 +1,5 @@
-"""One HTML file with a picture, the model behind it, and the scripts of both: it works without a server and without a
-network.
+"""HTML files with a picture, the model behind it, and the scripts of both: they work without a server and without a
+network. One file has all of it; the pages of a site share the weights.
 """
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from core.figures import style
 from core.takeaway.bundle import bundle
 
 HERE = Path(__file__).parent
-FRAME, SHEET = ((HERE / name).read_text(encoding="utf-8") for name in ("page.html", "page.css"))
+FRAME, START, SHEET = ((HERE / name).read_text(encoding="utf-8") for name in ("page.html", "start.html", "page.css"))
+WEIGHTS = "model.js"    # of a site, beside its pages
 MOST_LETTERS = 4000     # of a text that is typed into the file
 OWN = {"--tx-scale": "1", "--tx-foot": "0px"}         # no present mode, no bar at the foot
 
@@ -36,21 +37,54 @@ class Picture:
 
 
 def file_of(picture: Picture, said: Mapping, weights: str, words: Mapping[str, str]) -> bytes:
-    """The file. said: what the script reads, as JSON. weights: as `packed` makes them. words: the labels "prompt",
+    """The one file. said: what the script reads, as JSON. weights: as `packed` makes them. words: the labels "prompt",
     "waits", "noscript", "old" and "about" around the picture.
+    """
+    return _page(picture, said, words, weights=weights, ways="", beside="", sources="")
+
+
+def site_page(picture: Picture, said: Mapping, words: Mapping[str, str], ways: Sequence[tuple[str, str]]) -> bytes:
+    """A page of a site, which reads the weights from WEIGHTS beside it. ways: the site's pages, (address, name)."""
+    links = "".join(f'<a href="{html.escape(href)}">{html.escape(name)}</a>' for href, name in ways)
+    # of the same host, or of the same folder on a disk
+    return _page(picture, said, words, weights="", ways=f"<nav>{links}</nav>\n", sources=" 'self' file:",
+                 beside=f'<script src="{WEIGHTS}"></script>\n')
+
+
+def weights_script(weights: str) -> bytes:
+    """The script WEIGHTS of a site."""
+    return f'document.getElementById("weights").textContent = "{weights}";\n'.encode()
+
+
+def start_page(title: str, sentence: str, entries: Sequence[tuple[str, str, str]], words: Mapping[str, str]) -> bytes:
+    """The first page of a site. entries: (address, name, sentence) of each page. words: "about" the model, and the
+    address "card" and the name "card_name" of what is known of it.
+    """
+    listed = "".join('<li><a href="{}"><b>{}</b><span>{}</span></a></li>'.format(*map(html.escape, entry))
+                     for entry in entries)
+    return START.format(**_themes(), style=SHEET, title=html.escape(title), sentence=html.escape(sentence),
+                        entries=listed, **{name: html.escape(text) for name, text in words.items()}).encode()
+
+
+def _page(picture: Picture, said: Mapping, words: Mapping[str, str], **parts: str) -> bytes:
+    """The frame around a picture.
 
     No text can end the element that holds it: in JSON and JavaScript "<" before a letter, "/" or "!" is written in
     another way, and the weights are base64.
     """
-    themes = {name: "".join(f"{key}:{value};" for key, value in (style.css_variables(name) | OWN).items())
-              for name in ("light", "dark")}
     component = "\n".join(path.read_text(encoding="utf-8") for path in picture.styles)
     escaped = {name: html.escape(text) for name, text in words.items() if name != "old"}
     return FRAME.format(
-        **themes, **escaped, title=html.escape(picture.title), heading=_heading(picture), style=SHEET,
+        **_themes(), **escaped, **parts, title=html.escape(picture.title), heading=_heading(picture), style=SHEET,
         most=MOST_LETTERS, component=component, content=picture.content, said=_json(said),
-        old=_json(words["old"]), engine=_script(bundle(picture.engine)), script=_script(bundle(picture.script)),
-        weights=weights).encode()
+        old=_json(words["old"]), engine=_script(bundle(picture.engine)), script=_script(bundle(picture.script))
+        ).encode()
+
+
+def _themes() -> dict[str, str]:
+    """The variables of the look, as CSS, of each theme."""
+    return {name: "".join(f"{key}:{value};" for key, value in (style.css_variables(name) | OWN).items())
+            for name in ("light", "dark")}
 
 
 def packed(weights: bytes) -> str:

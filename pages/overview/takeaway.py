@@ -5,7 +5,7 @@ import functools
 from collections.abc import Callable, Mapping
 
 from core.app.parts import own_file
-from core.app.parts.own_file import refusal  # noqa: F401  (of this file's model)
+from core.app.parts.own_file import Parts, refusal  # noqa: F401  (of this file's model)
 from core.app.state import Run, reader
 from core.base import prose
 from core.takeaway.page import Picture
@@ -17,22 +17,25 @@ FIRST_XI = 0.5      # of the draw, until a reader draws again
 
 
 def file_of(run: Run) -> Callable[[], bytes]:
-    """What makes the file, with the reader's place in the picture, of a model that `refusal` finds nothing in. It is
+    """The maker of the file, with the reader's place in the picture, of a model that `refusal` finds nothing in. It is
     called when the reader saves it, outside of the session.
     """
     place = {"at": SETTINGS.read("at"), "edit": SETTINGS.read("edit"), "position": reader.picked_position(),
              "layer": reader.selection().layer}
-    return functools.partial(made, run, place)
+    return functools.partial(own_file.made, run, parts(run, place))
 
 
-def made(run: Run, place: Mapping) -> bytes:
-    """The file with the run's text. place: "at" and "edit" as in SETTINGS, "position", None for the last token, and
-    "layer".
+def opened(run: Run) -> Parts:
+    """The parts of the page as it opens by itself."""
+    return parts(run, {"at": "", "edit": "", "position": None, "layer": 0})
+
+
+def parts(run: Run, place: Mapping) -> Parts:
+    """The parts of the file. place: "at" and "edit" as in SETTINGS, "position", None for the last token, and "layer".
     """
     words = prose.load("overview").of_kind(run.model.config.kind)
     text = {key: text for key, text in words.labels.items() if key in MAP_TEXT or key.startswith(MAP_PARTS)}
     edits = {key: text for key, text in words.labels.items() if key.startswith("edited_")}
     picture = Picture(words.section("title"), words.section("sentence"), OWN / "host.js", OWN / "worker.js", CONTENT,
                       own_file.styles(*STYLES))
-    return own_file.made(run, picture, {"text": text | own_words(words, run), "edited": edits},
-                         {"xi": FIRST_XI} | dict(place))
+    return Parts(picture, {"text": text | own_words(words, run), "edited": edits}, {"xi": FIRST_XI} | dict(place))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from core.app.lesson import lesson
 from core.app.parts import own_file
-from core.app.parts.own_file import refusal  # noqa: F401  (of this file's model)
+from core.app.parts.own_file import Parts, refusal  # noqa: F401  (of this file's model)
 from core.app.state import Run, prompts
 from core.base import catalogue, prose
 from core.takeaway.page import Picture
@@ -18,22 +18,29 @@ OWN = steps.HERE / "own"
 
 
 def file_of(run: Run) -> Callable[[], bytes]:
-    """What makes the file, open at the reader's step, of a model that `refusal` finds nothing in. It is called when the
+    """The maker of the file, open at the reader's step, of a model that `refusal` finds nothing in. It is called when the
     reader saves it, outside of the session.
     """
-    return functools.partial(made, run, number())
+    return functools.partial(own_file.made, run, parts(run, number()))
 
 
-def made(run: Run, at: int) -> bytes:
-    """The file with the run's text, open at step `at`, from 1."""
+def opened(run: Run) -> Parts:
+    """The parts of the page as it opens by itself."""
+    return parts(run, 1)
+
+
+def parts(run: Run, at: int) -> Parts:
+    """The parts of the file, open at step `at`, from 1."""
     page = lesson.Lesson(catalogue.TOUR, prose.load(catalogue.TOUR), prose.load("app"))
     picture = Picture(page.text("title"), "", OWN / "host.js", OWN / "worker.js", steps.CONTENT,
                       own_file.styles(*steps.STYLES))
-    return own_file.made(run, picture, own_words(page, run), {"at": at})
+    return Parts(picture, own_words(page, run), {"at": at})
 
 
 def own_words(page: lesson.Lesson, run: Run) -> dict:
-    """What the file's worker reads: what Python sends with every step, and what it alone can know of this model."""
+    """The words that the file's worker reads: those that Python sends with every step, and what Python alone can know of
+    this model.
+    """
     own = {"sentence_map": page.label("sentence_map_own"),
            "guesses_learn_of": page.label("guesses_learn_of", prompt=run.text)}
     ends = {run.tokenizer.end_of_text, *run.tokenizer.end, *run.model.config.ends} - {None}

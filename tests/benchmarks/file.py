@@ -9,6 +9,7 @@ import torch
 from playwright.sync_api import Page
 
 from core.app.compute import cache
+from core.app.parts import own_file
 from core.app.state.run import read
 from pages.overview import takeaway as overview
 from pages.tour import takeaway as tour
@@ -18,7 +19,6 @@ from tests.helpers.prompts import PROMPTS
 
 TOKENS = 64
 HEADS = 8       # the step of the tour that shows most
-WHOLE = {"at": "", "edit": "", "position": None, "layer": 0}
 # The ms from the last key of a typed text until the picture is that of its tokens.
 TYPED = """async (text) => {
     const field = document.getElementById("prompt"), from = performance.now();
@@ -39,8 +39,8 @@ def file_figures(repeats: int) -> list[Figure]:
     run = read(loaded, text)
     with TemporaryDirectory() as folder, chromium() as browser:
         path, steps = Path(folder) / "overview.html", Path(folder) / "tour.html"
-        path.write_bytes(overview.made(run, WHOLE))
-        steps.write_bytes(tour.made(run, HEADS))
+        path.write_bytes(own_file.made(run, overview.opened(run)))
+        steps.write_bytes(own_file.made(run, tour.parts(run, HEADS)))
         opened, toured, typed, passes = [], [], [], []
         for k in range(repeats):
             page = browser.new_page(viewport={"width": 1440, "height": 900})

@@ -2,7 +2,9 @@
 from __future__ import annotations
 
 import functools
+import http.server
 import re
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,7 +13,9 @@ import torch
 from playwright.sync_api import Browser, Page, expect
 
 from core.app.compute import cache
+from core.app.parts import own_site
 from core.app.state.run import read
+from core.base import prose
 from core.model.sampling import SamplingConfig, truncate
 from core.model.transformer import Transformer
 from core.takeaway import weights
@@ -231,6 +235,54 @@ def test_every_cut_of_a_typed_text_is_made_without_a_network(offline, taken, rou
     expect(page.locator("#prompt")).to_have_value(f"{HER} ball")
     expect(page.locator(".sampling-panel .method[aria-pressed=true]")).to_have_text("Greedy")
     assert {url.split(":")[0] for url in page.asked} <= {"file", "blob"} and page.errors == []
+
+
+# ---- a site ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    own_site.write(folder, "stories", HER)
+    return folder
+
+
+@pytest.fixture
+def host(site: Path) -> Iterator[str]:
+    """The address of a plain host of files."""
+    files = functools.partial(http.server.SimpleHTTPRequestHandler, directory=site)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), files) as server:
+        threading.Thread(target=server.serve_forever).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+def test_a_site_works_on_a_plain_host_and_its_pages_open_on_one_text(browser: Browser, host: str):
+    page = browser.new_page()
+    asked, errors = [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(host)
+    page.get_by_role("link", name=prose.load("tour").section("title")).click()
+    stands(page)
+    expect(page.locator("nav a[aria-current=page]")).to_have_text(prose.load("tour").section("title"))
+    typed(page, "The dog ran to the")
+    page.get_by_role("link", name=prose.load("next_token").section("title"), exact=True).click()
+    stands(page)
+    expect(page.locator("#prompt")).to_have_value("The dog ran to the")
+    expect(page.locator(".sampling-panel .brief-row")).not_to_have_count(0)
+    assert violations(page) == [] and errors == []
+    assert all(url.startswith((host, "blob:")) for url in asked if not url.endswith("favicon.ico"))
+    page.close()
+
+
+def test_a_site_works_from_a_disk(offline, site: Path):
+    page = offline(site / "index.html")
+    assert violations(page) == []
+    page.get_by_role("link", name=prose.load("overview").section("title")).click()
+    stands(page)
+    assert comes(page, lambda: "·ball" in title(page))
+    assert page.errors == []
 
 
 @pytest.mark.skipif(program() is None, reason="needs firefox-esr (.ci/run installs it)")

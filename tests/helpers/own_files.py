@@ -1,4 +1,4 @@
-"""What a page's own file makes of a text in the browser, to be compared with what Python sends."""
+"""Messages that a page's own file makes of a text in the browser, to be compared with what Python sends."""
 from __future__ import annotations
 
 import json

@@ -1,10 +1,11 @@
-"""What every file that works without a server has: whether its model can be in it, the model's weights, and the words
+"""Parts of every file that works without a server: whether its model can be in it, the model's weights, and the words
 around its picture.
 """
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from core.app.compute import cache
@@ -27,14 +28,32 @@ def refusal(run: Run) -> str | None:
     return words.label("refused_size", n=f"{n:,}") if n > MOST_NUMBERS else None
 
 
-def made(run: Run, picture: page.Picture, words: Mapping, state: Mapping) -> bytes:
-    """The file of a picture. words: what its worker reads; state: the reader's settings, as its page reads them."""
+@dataclass(frozen=True)
+class Parts:
+    """The share of a page in its file. words: what the worker reads; state: the reader's settings, as the script reads them.
+    """
+
+    picture: page.Picture
+    words: Mapping
+    state: Mapping
+
+
+def made(run: Run, parts: Parts) -> bytes:
+    """The file."""
+    return page.file_of(parts.picture, said(run, parts), packed(run), words_around(run))
+
+
+def said(run: Run, parts: Parts) -> dict:
+    """The values that the script of a page reads."""
+    return {"tokenizer": json.loads(run.tokenizer.as_json()), "words": parts.words,
+            "failed": prose.load("takeaway").label("failed"), "state": {"prompt": run.text} | dict(parts.state)}
+
+
+def words_around(run: Run, about: str = "about") -> dict[str, str]:
+    """The words around a picture. about: the label of what is said of the model."""
     frame = prose.load("takeaway")
-    said = {"tokenizer": json.loads(run.tokenizer.as_json()), "words": words, "failed": frame.label("failed"),
-            "state": {"prompt": run.text} | dict(state)}
-    names = {name: frame.label(name) for name in ("prompt", "waits", "noscript", "old")}
-    about = frame.label("about", model=run.title, n=f"{run.model.n_parameters:,}")
-    return page.file_of(picture, said, _weights(run), names | {"about": about})
+    about = frame.label(about, model=run.title, n=f"{run.model.n_parameters:,}")
+    return {name: frame.label(name) for name in ("prompt", "waits", "noscript", "old")} | {"about": about}
 
 
 def styles(*own: Path) -> tuple[Path, ...]:
@@ -42,6 +61,6 @@ def styles(*own: Path) -> tuple[Path, ...]:
     return COMPONENTS / "lib" / "component.css", *own
 
 
-def _weights(run: Run) -> str:
+def packed(run: Run) -> str:
     """The packed weights as the file holds them, made once for a model."""
     return cache.result(run.loaded.key("takeaway"), lambda: page.packed(weights.packed(run.model)), len)

@@ -80,6 +80,15 @@ function onTyped(typed) {
   window.addEventListener("resize", fit);
 }
 
+// The other pages of a site open on the same text.
+for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll("nav a"))) {
+  if (link.pathname === location.pathname) link.ariaCurrent = "page";
+  link.onclick = () => {
+    const isOwn = field.value === said.state.prompt;
+    link.hash = isOwn ? "" : String(new URLSearchParams({ prompt: field.value }));
+  };
+}
+
 // ---- the picture ----
 
 /** The root of the component, in a shadow root as in the app. @returns {any} */

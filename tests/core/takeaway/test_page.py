@@ -32,8 +32,8 @@ class Elements(HTMLParser):
 
 def made(monkeypatch, said: object, script: str = "let a = 1 < 2;") -> Elements:
     monkeypatch.setattr(page, "bundle", lambda path: script)
-    picture = Picture(HOSTILE, HOSTILE, None, None, "<div></div>", (), {"said": said})
-    return Elements(page.file_of(picture, page.packed(b"weights"), WORDS).decode())
+    picture = Picture(HOSTILE, HOSTILE, None, None, "<div></div>", ())
+    return Elements(page.file_of(picture, {"said": said}, page.packed(b"weights"), WORDS).decode())
 
 
 def test_no_text_ends_the_element_that_holds_it(monkeypatch):

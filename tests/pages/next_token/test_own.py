@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import numpy as np
@@ -59,8 +58,7 @@ def test_the_message_is_the_one_that_python_sends(folder: Path, case: dict):
 def test_the_file_holds_the_text_up_to_the_position_that_is_shown_and_the_settings():
     run = run_of("stories")
     for position, text in ((len(run.token_ids) - 1, HER), (4, "One day Lily lost")):
-        file = takeaway.made(run, position, SETTINGS, OTHERS).decode()
-        state = json.loads(re.search(r'id="said">(.*?)</script>', file)[1])["state"]
+        state = takeaway.parts(run, position, SETTINGS, OTHERS).state
         assert state["prompt"] == text and json.loads(state["panel"]) == SETTINGS.to_browser()
     last = run_of("stories", text).trace.logits[-1].numpy()
     assert np.allclose(last, run.trace.logits[4].numpy(), atol=1e-4)

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from core.app.compute import cache
+from core.app.parts import own_file
 from core.app.state.run import read
 from core.base import prose
 from core.files import ASSETS
@@ -37,12 +38,13 @@ def test_what_a_file_cannot_hold_is_named():
 
     other = Other.load(ASSETS / "models" / "stories" / "tokenizer.json")
     assert "tokenizer" in takeaway.refusal(replace(stories, loaded=replace(stories.loaded, tokenizer=other)))
-    large = SimpleNamespace(config=stories.model.config, n_parameters=takeaway.MOST_NUMBERS + 1)
+    large = SimpleNamespace(config=stories.model.config, n_parameters=own_file.MOST_NUMBERS + 1)
     assert "8 MB" in takeaway.refusal(replace(stories, loaded=replace(stories.loaded, model=large)))
 
 
 def test_it_holds_the_readers_text_and_place_and_every_label_that_the_map_has():
-    file = takeaway.made(run_of("stories", "Lily's </script> ball"), PLACE).decode()
+    run = run_of("stories", "Lily's </script> ball")
+    file = own_file.made(run, takeaway.parts(run, PLACE)).decode()
     said = json.loads(re.search(r'id="said">(.*?)</script>', file)[1])
     assert said["state"] == PLACE | {"prompt": "Lily's </script> ball", "xi": takeaway.FIRST_XI}
     labels = prose.load("overview").labels
