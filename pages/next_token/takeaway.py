@@ -1,7 +1,6 @@
 """Next token as one file that works without a server: the whole distribution, every cut of it, and the model."""
 from __future__ import annotations
 
-import functools
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -21,12 +20,10 @@ FIRST_XI = 0.5      # of the draw, until a reader draws again
 
 
 def file_of(run: Run) -> Callable[[], bytes]:
-    """The maker of the file, with the settings that the panel stands at, of a model that `refusal` finds nothing in. It
-    is called when the reader saves it, outside of the session.
-    """
+    """The maker of the file, with the settings that the panel stands at, of a model that `refusal` finds nothing in."""
     position = reader.selection().position
     others = {name: SETTINGS.read(name) for name in CONTEXTS}
-    return functools.partial(own_file.made, run, parts(run, position, settings(position + 1), others))
+    return own_file.maker(run, parts, position, settings(position + 1), others)
 
 
 def opened(run: Run) -> Parts:

@@ -1,7 +1,6 @@
 """Overview as one file that works without a server: the picture, what is inside it, and the model."""
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping
 
 from core.app.parts import own_file
@@ -17,12 +16,10 @@ FIRST_XI = 0.5      # of the draw, until a reader draws again
 
 
 def file_of(run: Run) -> Callable[[], bytes]:
-    """The maker of the file, with the reader's place in the picture, of a model that `refusal` finds nothing in. It is
-    called when the reader saves it, outside of the session.
-    """
+    """The maker of the file, with the reader's place in the picture, of a model that `refusal` finds nothing in."""
     place = {"at": SETTINGS.read("at"), "edit": SETTINGS.read("edit"), "position": reader.picked_position(),
              "layer": reader.selection().layer}
-    return functools.partial(own_file.made, run, parts(run, place))
+    return own_file.maker(run, parts, place)
 
 
 def opened(run: Run) -> Parts:

@@ -1,7 +1,6 @@
 """The tour as one file that works without a server: its twelve steps, and the model."""
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 
 from core.app.lesson import lesson
@@ -18,10 +17,8 @@ OWN = steps.HERE / "own"
 
 
 def file_of(run: Run) -> Callable[[], bytes]:
-    """The maker of the file, open at the reader's step, of a model that `refusal` finds nothing in. It is called when the
-    reader saves it, outside of the session.
-    """
-    return functools.partial(own_file.made, run, parts(run, number()))
+    """The maker of the file, open at the reader's step, of a model that `refusal` finds nothing in."""
+    return own_file.maker(run, parts, number())
 
 
 def opened(run: Run) -> Parts:
@@ -38,8 +35,8 @@ def parts(run: Run, at: int) -> Parts:
 
 
 def own_words(page: lesson.Lesson, run: Run) -> dict:
-    """The words that the file's worker reads: those that Python sends with every step, and what Python alone can know of
-    this model.
+    """The words that the file's worker reads: those that Python sends with every step, and what Python alone can know
+    of this model.
     """
     own = {"sentence_map": page.label("sentence_map_own"),
            "guesses_learn_of": page.label("guesses_learn_of", prompt=run.text)}

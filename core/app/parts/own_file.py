@@ -4,7 +4,7 @@ around its picture.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,12 +30,20 @@ def refusal(run: Run) -> str | None:
 
 @dataclass(frozen=True)
 class Parts:
-    """The share of a page in its file. words: what the worker reads; state: the reader's settings, as the script reads them.
+    """The share of a page in its file. words: what the worker reads; state: the reader's settings, as the script reads
+    them.
     """
 
     picture: page.Picture
     words: Mapping
     state: Mapping
+
+
+def maker(run: Run, parts: Callable[..., Parts], *given: object) -> Callable[[], bytes]:
+    """The maker of a file, called when the reader saves it: outside of the session, whose settings are `given` now, and
+    not before, since the parts may take seconds.
+    """
+    return lambda: made(run, parts(run, *given))
 
 
 def made(run: Run, parts: Parts) -> bytes:

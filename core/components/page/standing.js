@@ -2,6 +2,8 @@ import oneEntryADeed from "./history.js";
 
 // ms until the signal is sent again, then twice as long each time: it may have been lost with the connection
 const PATIENCE = 5000;
+// ms after which a browser that is never idle sends it all the same: a slow machine paints a first picture after seconds
+const LATEST = 5000;
 
 // Mounted with the picture above it, or called again with another one. Sends the signal when the browser is idle, after
 // the picture's first painting, and is removed when Python has received it.
@@ -24,7 +26,7 @@ export default function ({ parentElement, setTriggerValue }) {
   };
   const leave = () => { left = true; };
   addEventListener("popstate", leave, true);
-  if (window.requestIdleCallback) requestIdleCallback(signal, { timeout: 1000 });
+  if (window.requestIdleCallback) requestIdleCallback(signal, { timeout: LATEST });
   else setTimeout(signal, 200);
   parentElement.end = () => { done = true; clearTimeout(timer); removeEventListener("popstate", leave, true); };
   return parentElement.end;
