@@ -2,7 +2,7 @@ import oneEntryADeed from "./history.js";
 
 // ms until the signal is sent again, then twice as long each time: it may have been lost with the connection
 const PATIENCE = 5000;
-// ms after which a browser that is never idle sends it all the same: a slow machine paints a first picture after seconds
+// ms after which a browser that is never idle sends it all the same: a slow machine paints a picture after seconds
 const LATEST = 5000;
 
 // Mounted with the picture above it, or called again with another one. Sends the signal when the browser is idle, after
