@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from core.base import catalogue, deployment, prose
 from tests.browser.conftest import is_error
-from tests.browser.pictures import clipped_below, comes, cut_off, pictures, pictures_at_rest
+from tests.browser.pictures import clipped_below, come_alike, comes, cut_off, pictures, pictures_at_rest
 from tests.browser.serving import CHROMIUM_FLAGS, Server, chromium_path, go_to, prepare, rest, settle, try_menu
 from tests.helpers.prompts import PROMPTS
 from tests.pages.test_pages import PAGES
@@ -123,14 +123,13 @@ def test_pages_open_whole_and_the_link_of_an_experiment_gives_the_same_picture(o
         page.locator(".st-key-try_close button").click()
         page.locator(".st-key-tried").wait_for(state="detached")
         settle(page)
-        after = pictures_at_rest(page)
-        assert after != before, name
+        assert pictures_at_rest(page) != before, name
         if other is None or name == "heads":
             other = open_page(page.url.removeprefix(f"{server.url}/"))
         else:
             go_to(other, page.url)
             settle(other)
-        assert comes(other, lambda other=other, after=after: pictures(other) == after), name
+        assert come_alike(page, other), name
 
 
 def test_present_mode_hides_the_rest_and_its_arrow_keys_step_through_the_experiments(open_page):

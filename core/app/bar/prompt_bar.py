@@ -169,7 +169,8 @@ def _share(words: prose.TextFile, present: run.Run) -> None:
         if not drawer.open:
             return
         shown = {} if st.session_state.get(address.COVERED) else {address.SHOWN: True}
-        page = urllib.parse.urljoin(st.context.url or "", address.link(shown))
+        page, brief = (urllib.parse.urljoin(st.context.url or "", address.link(shown, brief=is_brief))
+                       for is_brief in (False, True))
         st.caption(words.label("share_text"))
         origins = addresses.reachable(page)
         origin = origins[0] if len(origins) == 1 else st.selectbox(words.label("share_address"), origins,
@@ -180,7 +181,7 @@ def _share(words: prose.TextFile, present: run.Run) -> None:
             st.caption(words.label("share_no_prompt"))
         with st.container(horizontal=True, gap="medium", key="share_ways"):
             with st.container(width=260, gap="small"):
-                _code(words, link)
+                _code(words, addresses.at(origin, brief))
             with st.container(width=200, gap="small"):
                 _file(words, present)
 

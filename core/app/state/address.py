@@ -182,21 +182,23 @@ def shared_values(defaults: bool = False) -> dict[str, str]:
     return values | {key: str(value) for key, value in session.get("selection", {}).items() if value is not None}
 
 
-def link(settings: dict | None = None, lesson: str | None = None, *, alone: bool = False) -> str:
+def link(settings: dict | None = None, lesson: str | None = None, *, alone: bool = False, brief: bool = False) -> str:
     """A link to the present state: relative to the app, all shared state spelled out, overridden by `settings`
     (None: left out).
 
     Without `lesson` it is only the query ("?prompt=…"). alone: without the selection and the other settings of lessons.
-    A prompt of more than MAX_LINK_CHARACTERS is left out.
+    brief: as short as this server understands it, for a code that a camera reads: without what is at its default, and
+    with + for a space. A prompt of more than MAX_LINK_CHARACTERS is left out.
     """
-    values = ({} if alone else of_page()) | shared_values(defaults=True)
+    values = ({} if alone else of_page()) | shared_values(defaults=not brief)
     values = {key: value for key, value in values.items() if not alone or key not in SELECTION}
     values |= {key: written(value) for key, value in (settings or {}).items()}
     values = {key: value for key, value in values.items() if (settings or {}).get(key, value) is not None}
     if not fits_in_link(values.get("prompt", "")):
         values.pop("prompt")
-    return ((f"./{lesson}" if lesson is not None else "") + "?"
-            + urllib.parse.urlencode(values, quote_via=urllib.parse.quote))
+    query = (urllib.parse.urlencode(values, safe=",.'!") if brief
+             else urllib.parse.urlencode(values, quote_via=urllib.parse.quote))
+    return (f"./{lesson}" if lesson is not None else "") + "?" + query
 
 
 def fits_in_link(prompt: str) -> bool:

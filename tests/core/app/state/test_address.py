@@ -3,6 +3,8 @@ told to the browser in one message.
 """
 from __future__ import annotations
 
+import urllib.parse
+
 import pytest
 
 from core.app.state import address, lesson_settings, model_choice, prompts, reader
@@ -151,6 +153,16 @@ def test_a_pinned_state_is_the_defaults_too(visitor):
     SETTINGS.keep(panel="wall")
     visitor.session["asked_for"] = pinned
     assert visitor.runs() == {"panel": "head", "factor": 1.0}
+
+
+def test_a_brief_link_opens_the_same_state_without_what_is_at_its_default(visitor):
+    visitor.runs("heads", {"prompt": "The cat, isn't it? 5 + 5 & so on %20"})
+    brief, whole = (urllib.parse.parse_qs(address.link(brief=is_brief)[1:], strict_parsing=True)
+                    for is_brief in (True, False))
+    assert brief == {"prompt": whole["prompt"]} and set(whole) == {"prompt", "model"}
+    assert len(address.link(brief=True)) < len(address.link()) - 20
+    visitor.goes_back_to("heads")
+    assert address.link(brief=True) == "?" and "prompt=" in address.link()
 
 
 def test_a_link_of_this_page_has_its_settings_alone(visitor):
