@@ -18,9 +18,10 @@ from pathlib import Path
 from websockets.sync.client import ClientConnection, connect
 
 from assets.deploy.replicas import end
+from tests.browser import serving
 from tests.browser.serving import ASKED, QUIET, READY, SETTLED, STILL
 
-PATIENCE = 60           # seconds for one answer
+PATIENCE = serving.PATIENCE / 1000        # seconds for one answer
 # its own look for updates, experiments and blocked pages, which would ask the internet
 PREFERENCES = {"app.normandy.enabled": False, "browser.safebrowsing.malware.enabled": False,
                "browser.safebrowsing.phishing.enabled": False, "datareporting.policy.dataSubmissionEnabled": False,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page
 
-from tests.browser.serving import rest
+from tests.browser.serving import PATIENCE, rest
 
 WALK = """
 const walk = (root, found) => {
@@ -185,7 +185,7 @@ def come_alike(page: Page, other: Page) -> bool:
     return any(pictures_at_rest(page) == pictures_at_rest(other) for _ in range(LOOKS))
 
 
-def comes(page: Page, condition: Callable[[], bool], milliseconds: int = 60_000) -> bool:
+def comes(page: Page, condition: Callable[[], bool], milliseconds: int = PATIENCE) -> bool:
     """Whether a condition of Python becomes true, where playwright's own expectations cannot ask for it. Only looks can
     tell; while this waits for the next one, the events of the page are heard.
     """

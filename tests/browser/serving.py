@@ -73,7 +73,9 @@ RESTED = """([quiet, milliseconds]) => new Promise((rested, failed) => {
     again();
 })"""
 QUIET = 250        # ms
-expect.set_options(timeout=30_000)      # on a busy machine an answer or a frame may take that long
+# ms that a test waits for what must come: only where it never comes does a test take so long, on however slow a machine
+PATIENCE = 240_000
+expect.set_options(timeout=PATIENCE)
 # Streamlit's grey stand-ins pulse, and each frame of it is drawn by the CPU: that costs more than the page
 # they stand for.
 STILL = """document.addEventListener("DOMContentLoaded", () =>
@@ -198,19 +200,20 @@ def chromium(*flags: str) -> Iterator[Browser]:
 
 
 def prepare(context: BrowserContext | Page) -> None:
-    """Let every page opened here, or this one, be waited for by `settle`."""
+    """Let every page opened here, or this one, be waited for by `settle`, and by all else as patiently."""
+    context.set_default_timeout(PATIENCE)
     for script in (STILL, ASKED):
         context.add_init_script(script)
 
 
-def settle(page: Page, milliseconds: int = 60_000) -> None:
+def settle(page: Page, milliseconds: int = PATIENCE) -> None:
     """Wait until the server has answered, the script has run to its end, nothing is on its way to the page, nothing on
     it still grows or waits for its picture, and every component stands where its grey stand-in was.
     """
     page.evaluate(SETTLED, [READY, milliseconds, QUIET])
 
 
-def rest(page: Page, milliseconds: int = 30_000) -> None:
+def rest(page: Page, milliseconds: int = PATIENCE) -> None:
     """Wait until the page has come to rest: what is drawn in frames of its own (charts, sizes that follow the window,
     motion) stands.
     """

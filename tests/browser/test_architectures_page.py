@@ -46,8 +46,7 @@ def test_times_come_only_when_they_are_asked_for(open_page):
     page = opened(open_page, "architectures", "cost", "&architectures_width=16&architectures_window=16")
     expect(page.locator(".st-key-architectures_seconds")).to_have_count(0)
     page.get_by_role("button", name=WORDS.label("measure_now")).click()
-    page.locator(".st-key-architectures_seconds canvas, .st-key-architectures_seconds svg.marks").first.wait_for(
-        timeout=120_000)
+    page.locator(".st-key-architectures_seconds canvas, .st-key-architectures_seconds svg.marks").first.wait_for()
     page.get_by_role("button", name=WORDS.label("measure_again")).wait_for()
     settle(page)
     expect(page.locator("body")).to_contain_text("Timed at", use_inner_text=True)

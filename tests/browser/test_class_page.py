@@ -258,7 +258,7 @@ def a_handout_is_one_page_with_a_picture_for_every_question(page: Page, plan: st
     page.frame_locator("iframe.paper").locator("figure").first.wait_for(state="attached")
     page.get_by_role("button", name=COURSE.label("handout_fetch")).click()
     figures = page.frame_locator("iframe.paper").locator("figure img")
-    expect(figures).to_have_count(len(PLANS[plan].steps), timeout=120_000)
+    expect(figures).to_have_count(len(PLANS[plan].steps))
     with page.expect_download() as waiting:
         page.get_by_role("button", name=COURSE.label("handout_file")).click()
     paper = page.context.new_page()

@@ -55,7 +55,7 @@ def test_another_candidate_is_a_branch_and_the_first_text_comes_back(open_page):
     expect(candidate).to_be_focused()
     page.keyboard.press("Enter")
     rows = page.locator(".branches .branch")
-    rows.nth(1).wait_for(timeout=60_000)
+    rows.nth(1).wait_for()
     settle(page)
     expect(rows).to_have_count(2)
     expect(page.locator(".written-text .token.hand")).to_have_count(1)
@@ -99,7 +99,7 @@ def test_the_times_are_measured_at_the_press_of_a_button(open_page):
     page = opened(open_page, "generation", "cache", "&model=induction")
     expect(page.locator(".st-key-generation_time")).to_have_count(0)
     page.get_by_role("button", name=WORDS.label("measure")).click()
-    page.locator(".st-key-generation_time svg.marks, .st-key-generation_time canvas").first.wait_for(timeout=120_000)
+    page.locator(".st-key-generation_time svg.marks, .st-key-generation_time canvas").first.wait_for()
     assert page.errors == []
 
 

@@ -66,7 +66,7 @@ def test_a_model_from_a_folder_is_looked_at_loaded_and_run_by_every_lesson(brows
                         f"&prompt={urllib.parse.quote(hostile.PROMPT)}")
             page.get_by_role("heading", name=prose.load(entry.id).section("title"), exact=True).wait_for()
             settle(page)
-            page.locator(".st-key-model_drawer", has_text=SHOWN).wait_for(timeout=60_000)
+            page.locator(".st-key-model_drawer", has_text=SHOWN).wait_for()
             assert page.evaluate(MADE_OF_TEXT) == [], entry.id
             main = page.locator("[data-testid=stMain]")
             expect(main, entry.id).not_to_contain_text(FRAME.label("error"), use_inner_text=True)
@@ -75,7 +75,7 @@ def test_a_model_from_a_folder_is_looked_at_loaded_and_run_by_every_lesson(brows
         leads = page.get_by_role("button", name=WORDS.label("open_in", lesson="Architectures: Translate"))
         load(page, leads)
         leads.click()
-        page.locator(".architecture_translate .heat rect").first.wait_for(timeout=60_000)
+        page.locator(".architecture_translate .heat rect").first.wait_for()
         settle(page)
         assert ("model=folder%3At5" in page.url and "architectures_view=translate" in page.url and "The+cat" in page.url
                 and errors == [])
@@ -91,10 +91,10 @@ def test_a_model_from_a_folder_is_looked_at_loaded_and_run_by_every_lesson(brows
 def load(page: Page, there: Locator) -> None:
     """Press Load, where the model is not loaded yet, and wait for what stands there of a loaded model."""
     button = page.get_by_role("button", name=WORDS.label("load"), exact=True)
-    expect(button.or_(there).first).to_be_visible(timeout=60_000)
+    expect(button.or_(there).first).to_be_visible()
     if button.count():
         button.click()
-    expect(there).to_be_visible(timeout=60_000)
+    expect(there).to_be_visible()
     settle(page)
 
 

@@ -36,8 +36,8 @@ def test_keys_and_clicks_pick_and_the_link_gives_the_same_picture(open_page):
 def test_a_training_is_followed_and_stopped_while_the_page_answers(open_page):
     page = open_page("recurrence?recurrence_view=copy&recurrence_remembered=1&recurrence_delay=8")
     page.get_by_role("button", name=WORDS.label("train"), exact=True).click()
-    page.get_by_text(re.compile(r"^After \d+ steps")).first.wait_for(timeout=60_000)
+    page.get_by_text(re.compile(r"^After \d+ steps")).first.wait_for()
     page.get_by_role("button", name=WORDS.label("stop"), exact=True).click()
-    page.get_by_role("button", name=WORDS.label("train"), exact=True).wait_for(timeout=60_000)
+    page.get_by_role("button", name=WORDS.label("train"), exact=True).wait_for()
     page.get_by_text(re.compile(r"^After \d+ steps")).first.wait_for()
     assert page.errors == []

@@ -23,7 +23,7 @@ from pages.tour.shared import STEPS
 from tests.browser.accessibility import violations
 from tests.browser.firefox import firefox, program
 from tests.browser.pictures import comes
-from tests.browser.serving import rest, settle
+from tests.browser.serving import PATIENCE, prepare, rest, settle
 from tests.browser.test_dive_page import HER, press_inside, says, tile, title
 from tests.browser.test_firefox import becomes
 from tests.browser.test_overview_page import at
@@ -46,9 +46,12 @@ def taken(browser: Browser, server, tmp_path_factory: pytest.TempPathFactory) ->
     @functools.cache
     def save(address: str) -> Path:
         page = browser.new_page(base_url=server.url, accept_downloads=True)
+        prepare(page)
         page.goto(f"/{address}")
         settle(page)
         page.locator(".st-key-share button").click()
+        page.locator(".st-key-share_file button").wait_for()
+        settle(page)        # a run of the page meanwhile would take the file from its place
         with page.expect_download() as saved:
             page.locator(".st-key-share_file button").click()
         path = tmp_path_factory.mktemp("taken") / saved.value.suggested_filename
@@ -63,6 +66,7 @@ def taken(browser: Browser, server, tmp_path_factory: pytest.TempPathFactory) ->
 def offline(browser: Browser) -> Iterator[Callable[[Path], Page]]:
     """offline(path): the file, opened from the disk while there is no network; `asked` has what it has requested."""
     context = browser.new_context(viewport={"width": 1280, "height": 800}, offline=True, reduced_motion="reduce")
+    context.set_default_timeout(PATIENCE)
     page = context.new_page()
     page.errors, page.asked = [], []
     page.on("pageerror", lambda error: page.errors.append(str(error)))

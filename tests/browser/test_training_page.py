@@ -34,20 +34,20 @@ def test_a_model_learns_while_the_page_answers_and_pauses(open_page):
     button(page, "train_here").click()
     page.wait_for_function("recorded => (text => !text.includes(recorded) && /After step [1-9]/.test(text))"
                            "(document.querySelector('.st-key-training_stage').innerText)",
-                           arg=WORDS.label("recorded"), timeout=60_000)
-    button(page, "pause").wait_for(timeout=60_000)
-    button(page, "reset").wait_for(timeout=60_000)          # the last that comes to stand among the controls
+                           arg=WORDS.label("recorded"))
+    button(page, "pause").wait_for()
+    button(page, "reset").wait_for()          # the last that comes to stand among the controls
     # turned while it runs
     page.locator(".st-key-training_optimizer_widget").get_by_text(WORDS.label("optimizer_sgd"), exact=True).click()
-    page.get_by_text(WORDS.label("numbers_sgd")).wait_for(timeout=60_000)
+    page.get_by_text(WORDS.label("numbers_sgd")).wait_for()
     page.wait_for_url(re.compile("training_optimizer=sgd"))
     button(page, "pause").click()
-    button(page, "resume").wait_for(timeout=60_000)
+    button(page, "resume").wait_for()
     settle(page)
     stopped = steps(page)
     # the stage is drawn anew, as far as the model has learned by then
     page.locator(".st-key-training_optimizer_widget").get_by_text(WORDS.label("optimizer_momentum"), exact=True).click()
-    page.get_by_text(WORDS.label("numbers_momentum")).wait_for(timeout=60_000)
+    page.get_by_text(WORDS.label("numbers_momentum")).wait_for()
     settle(page)
     assert stopped > 0 and steps(page) == stopped and page.errors == []
     button(page, "more").click()
@@ -56,7 +56,7 @@ def test_a_model_learns_while_the_page_answers_and_pauses(open_page):
     assert download.value.suggested_filename == "copying-tiny.zip"
     page.keyboard.press("Escape")
     button(page, "reset").click()
-    button(page, "train").wait_for(timeout=60_000)          # of momentum there is no recorded run
+    button(page, "train").wait_for()          # of momentum there is no recorded run
     settle(page)
     assert steps(page) == 0 and page.errors == []
 
@@ -76,10 +76,10 @@ def test_the_arrow_keys_walk_over_the_prices_and_the_link_stays_there(open_page)
 def test_the_slider_travels_and_play_goes_on_by_itself(open_page):
     page = opened(open_page, "training", "childhood", "&training_milestone=21")
     page.locator(".st-key-training_milestone_pick input[type=range]").press("ArrowRight")
-    page.get_by_text(re.compile("after 2.250 steps")).first.wait_for(timeout=60_000)
+    page.get_by_text(re.compile("after 2.250 steps")).first.wait_for()
     button(page, "play").click()
-    page.get_by_text(re.compile("after 2.400 steps")).first.wait_for(timeout=60_000)
-    button(page, "play").wait_for(timeout=60_000)
+    page.get_by_text(re.compile("after 2.400 steps")).first.wait_for()
+    button(page, "play").wait_for()
     assert page.errors == []
 
 

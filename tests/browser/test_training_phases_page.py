@@ -62,7 +62,7 @@ def the_fit_plays_from_its_start_to_its_end_and_a_step_is_in_the_link(page: Page
     at_first = loss.text_content()
     play.click()
     play.get_by_text(WORDS.label("orbit_pause")).wait_for()
-    play.get_by_text(WORDS.label("orbit_play")).wait_for(timeout=30_000)
+    play.get_by_text(WORDS.label("orbit_play")).wait_for()
     expect(step).to_have_value(step.get_attribute("max"))
     assert page.errors == []
     step.press("Home")
@@ -92,7 +92,7 @@ def test_keys_walk_through_the_packed_rows_and_a_schedule_goes_along_into_the_li
     expect(page.locator("#vg-tooltip-element")).to_contain_text("T5 (11B)")
     go(page, server, "schedules", "&training_schedule=cosine")
     page.get_by_role("button", name=WORDS.label("train_with")).click()
-    page.get_by_text("Learning rate now").wait_for(timeout=60_000)
+    page.get_by_text("Learning rate now").wait_for()
     page.wait_for_url(re.compile("training_view=live"))
     expect(page).to_have_url(re.compile("training_schedule=cosine"))
     assert page.errors == []

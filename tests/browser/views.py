@@ -194,7 +194,7 @@ def stand(page: Page, view: View) -> None:
     """Until the last part of the view's picture, on a page that has settled, is drawn and at rest."""
     place = page.locator(view.end)
     (place.locator("canvas, svg.marks") if view.end.startswith(".st-key") and not view.end.endswith(".nsewdrag")
-     else place).first.wait_for(timeout=60_000)
+     else place).first.wait_for()
     rest(page)
 
 

@@ -59,7 +59,6 @@ LEAST_FIELD = 16        # px of type in a field on a phone
 FRAMED = Path(framed.__file__).with_name("framed.js")
 TELL = """async ([address, element, at]) => (await import(new URL(address, location)))
     .default({data: {element, at}, parentElement: document.body})"""
-FRAMES = 20_000         # ms in which an element comes to be framed
 SMALLEST = 9            # px, of the page's smallest type outside present mode
 
 
@@ -157,7 +156,7 @@ def led_to(page: Page, stop: Stop) -> list[str]:
     for idea in stop.ideas:
         if idea is not stop.ideas[0]:
             page.evaluate(TELL, [scripts.address(FRAMED), idea.element, idea.id])
-        if not comes(page, lambda element=idea.element: is_framed(page, element), FRAMES):
+        if not comes(page, lambda element=idea.element: is_framed(page, element)):
             found.append(f"{idea.id}: {idea.element} is not framed in sight")
         page.keyboard.press("Shift")
     page.evaluate("document.querySelector('[data-testid=stMain]').scrollTo(0, 0)")

@@ -1,4 +1,4 @@
-"""Five mends of faults in Streamlit 1.67, in one place.
+"""Six mends of faults in Streamlit 1.67, in one place.
 
 `apply` puts them in; with another version it leaves Streamlit as it is.
 
@@ -18,15 +18,20 @@
 5. `request_rerun`: a word of the page that comes before the run of *back* or *forward* has begun takes that run's place
    and forgets what it was for: the reader stays where they were. Streamlit calls this an accepted limitation. Browser
    test: tests/browser/test_fast_hands.py.
+6. `mark_for_delete`: a file that a reader saves is made at the press and then fetched. Streamlit throws it away once
+   two runs of any reader have ended meanwhile, which in a class takes no time, and the browser says that the file is not
+   there. Test: tests/core/app/streamlit/test_fixes.py.
 """
 import dataclasses
 import logging
+import time
 from typing import Any, NamedTuple
 
 import streamlit
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.runtime import state
 from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.media_file_manager import MediaFileMetadata
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequestType
 from streamlit.runtime.state import session_state
@@ -39,16 +44,19 @@ LOG = logging.getLogger(__name__)
 _REPORTED = ("bool_value", "int_value", "double_value", "double_array_value", "string_value", "string_array_value")
 _request_rerun = AppSession.request_rerun
 _clear_queue = getattr(AppSession, "_clear_queue", None)
+_mark_for_delete = MediaFileMetadata.mark_for_delete
+KEPT = 60       # seconds from the first run after which nobody seems to need a file
 
 
 def apply() -> bool:
     """Put the mends in place of Streamlit's own functions; False, with a line in the log, for another version."""
     if streamlit.__version__ != VERSION:
-        LOG.warning("Streamlit is %s, not %s: its five mended faults are left as they are. A fast hand may blank a "
+        LOG.warning("Streamlit is %s, not %s: its six mended faults are left as they are. A fast hand may blank a "
                     "page, and a slow one may show sliders at their least values.", streamlit.__version__, VERSION)
         return False
     AppSession.request_rerun, AppSession._clear_queue = request_rerun, clear_queue
     state.SessionState = SessionState
+    MediaFileMetadata.mark_for_delete = mark_for_delete
     return True
 
 
@@ -138,3 +146,10 @@ def clear_queue(session: AppSession, fragment_ids_this_run: list[str] | None = N
         session._browser_queue._delta_index_map = {}
     else:
         _clear_queue(session)
+
+
+def mark_for_delete(file: MediaFileMetadata) -> None:
+    """`MediaFileMetadata.mark_for_delete`, for a file that has had the time to be fetched."""
+    first = vars(file).setdefault("unused_since", time.monotonic())
+    if time.monotonic() - first >= KEPT:
+        _mark_for_delete(file)

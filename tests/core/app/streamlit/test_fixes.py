@@ -14,6 +14,8 @@ from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime import state
 from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.media_file_manager import MediaFileManager, MediaFileMetadata
+from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.state.common import WidgetMetadata
 
@@ -126,3 +128,21 @@ def test_a_word_after_the_run_of_the_way_back_has_begun_stays_as_it_is():
     word = ClientState(query_string="layer=1")
     fixes.follow_history(reader, word, "left")
     assert not word.is_history_navigation and word.query_string == "layer=1"
+
+
+def test_a_file_that_is_saved_waits_a_minute_for_the_browser_however_many_runs_end(monkeypatch: pytest.MonkeyPatch):
+    now = [0.0]
+    monkeypatch.setattr(MediaFileMetadata, "mark_for_delete", fixes.mark_for_delete)
+    monkeypatch.setattr(fixes.time, "monotonic", lambda: now[0])
+    files = MediaFileManager(MemoryMediaFileStorage("/media"))
+    url = files.execute_deferred(files.add_deferred(lambda: b"a picture", "text/html", "1.0", "picture.html"))
+
+    def is_there() -> bool:
+        return files.read_file(url.rpartition("/")[2].partition(".")[0]) is not None
+
+    for now[0] in (1, 1.1, 1.2, 30, 60):
+        files.remove_orphaned_files()
+        assert is_there()
+    for now[0] in (61, 61.1):
+        files.remove_orphaned_files()
+    assert not is_there()
