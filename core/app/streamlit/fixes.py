@@ -19,8 +19,8 @@
    and forgets what it was for: the reader stays where they were. Streamlit calls this an accepted limitation. Browser
    test: tests/browser/test_fast_hands.py.
 6. `mark_for_delete`: a file that a reader saves is made at the press and then fetched. Streamlit throws it away once
-   two runs of any reader have ended meanwhile, which in a class takes no time, and the browser says that the file is not
-   there. Test: tests/core/app/streamlit/test_fixes.py.
+   two runs of any reader have ended meanwhile, which in a class takes no time, and the browser says that there is no
+   such file. Test: tests/core/app/streamlit/test_fixes.py.
 """
 import dataclasses
 import logging
