@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from core.app.classroom import codes
 
-SECONDS = 30
+SECONDS = 120
 
 
 def posted(url: str, body: dict) -> tuple[int, dict]:

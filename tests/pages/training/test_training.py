@@ -149,7 +149,7 @@ def likeliest(step: int, prompt: str) -> str:
 # ---- live ------------------------------------------------------------------------------------------------------------
 
 
-def until(condition, seconds: float = 60.0) -> bool:
+def until(condition, seconds: float = 240.0) -> bool:
     end = time.monotonic() + seconds
     while time.monotonic() < end and not condition():
         time.sleep(0.05)
