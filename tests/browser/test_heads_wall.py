@@ -394,3 +394,14 @@ def test_a_projector_shows_a_head_as_wide_as_its_screen_and_every_head_at_a_size
     go_there(page, heads_panel="roles", present="true")
     for measure in ("previous_token", "first_token"):
         expect(page.locator(".st-key-heads_scatter svg").get_by_text(WORDS.label(f"measure_{measure}"))).to_be_visible()
+
+
+def test_the_wall_takes_the_room_that_the_parts_above_leave_whenever_they_change(open_page):
+    page = heads_page(open_page, heads_panel="wall")
+    tiles = page.locator(".wall canvas.tiles")
+    before = tiles.bounding_box()["height"]
+    push = "(head, pixels) => { head.style.marginBottom = pixels; }"
+    page.locator(".st-key-lesson_head").evaluate(push, "250px")
+    assert comes(page, lambda: tiles.bounding_box()["height"] < before - 40)
+    page.locator(".st-key-lesson_head").evaluate(push, "")
+    assert comes(page, lambda: tiles.bounding_box()["height"] == before)

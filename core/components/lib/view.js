@@ -159,10 +159,12 @@ export function keepFree(node, least, most) {
   for (const later of SETTLED) setTimeout(fit, later);
 }
 
-/** Call draw() when a node or the window changes its size, and when the page around the node has settled. */
+/** Call draw() when a node or the window changes its size, when the parts above give the node more room or take some,
+    and when the page around it has settled. */
 export function keepFitted(node, draw) {
   const fit = () => whenStyled(node, draw);
   new ResizeObserver(fit).observe(node);
+  onRoom(node, fit);
   window.addEventListener("resize", () => node.isConnected && fit());
   for (const later of SETTLED) setTimeout(fit, later);
 }
