@@ -99,14 +99,19 @@ BLOCKS = [label("residual_stream", "block", block=block) for block in "012"]
 DEPTHS = [label("residual_stream", "entering"),
           *(label("residual_stream", "after_blocks", n=n, all="3") for n in "123")]
 
+NEURONS = Reading(label("overview", "tip_neurons") + VALUE, of_blocks(strongest), ("block", "token", "from"),
+                  whole=False)
+# in place of the neurons, in a model of experts
+WEIGHTS = replace(NEURONS, says=label("overview", "tip_experts") + VALUE,
+                  tensor=of_blocks(lambda block: block.expert_weights))
+
 # The map of the overview: the arrow keys read it whole; the pointer also reads it.
 MAP = (
     *(Reading(label("overview", "tip_vector", name=name) + VALUE, tensor, ("position", "dimension"), whole=False)
       for name, tensor in (("E", embedding), ("P", lambda shown: shown.trace.position),
                            ("X", lambda shown: shown.trace.blocks[0].resid_pre),
                            ("h", lambda shown: shown.trace.h_final))),
-    Reading(label("overview", "tip_neurons") + VALUE, of_blocks(strongest),
-            ("block", "token", "from"), whole=False),
+    NEURONS,
     *(Reading(label("overview", f"tip_lane_{k}") + LENGTH,
               of_blocks(lambda block, name=name: getattr(block, name).norm(dim=-1)), ("block", "token"))
       for k, name in enumerate(("resid_pre", "resid_mid", "resid_post"))),
@@ -303,10 +308,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(scope="module")
 def models(folder: str) -> dict[str, Shown]:
     """By the name of each model: one with heads of their own keys and learned positions, one whose heads share keys and
-    are turned, and one without positions.
+    are turned, one like it with experts, and one without positions.
     """
     bundled = read(cache.shared_model("positions-none", "cpu"), shapes.PROMPT)
-    return {f"folder:{name}": shapes.shown(Path(folder), name) for name in ("learned", "grouped")} | {
+    return {f"folder:{name}": shapes.shown(Path(folder), name) for name in ("learned", "grouped", "experts")} | {
         bundled.model_name: Shown(bundled.model, bundled.tokenizer, bundled.trace)}
 
 
@@ -327,8 +332,12 @@ def page(browser: Browser, folder: str, models: dict[str, Shown]) -> Iterator[Pa
 # The same depths in other models, at fewer points: not every index is read.
 FEWER = {name: replace(picture, points=200, readings=tuple(replace(one, whole=False) for one in picture.readings))
          for name, picture in INSIDE.items()}
+OF_EXPERTS = {name: replace(picture, readings=tuple(WEIGHTS if one == NEURONS else one for one in picture.readings))
+              for name, picture in (FEWER | {"overview": PICTURES["overview under the pointer"]}).items()
+              if name not in ("inside: neurons", "inside: a neuron")}
 CASES = [pytest.param(model, picture, id=f"{model}: {name}") for model, pictures in (
-    ("folder:learned", PICTURES), ("folder:grouped", FEWER), ("positions-none", FEWER))
+    ("folder:learned", PICTURES), ("folder:grouped", FEWER), ("positions-none", FEWER),
+    ("folder:experts", OF_EXPERTS))
     for name, picture in pictures.items()]
 
 

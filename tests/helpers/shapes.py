@@ -22,11 +22,13 @@ SHAPES = {      # name -> (case of tests.helpers.huggingface_models, its changes
     "grouped": ("llama", dict(num_hidden_layers=2, num_attention_heads=6, num_key_value_heads=3, hidden_size=24,
                               head_dim=10, intermediate_size=13, max_position_embeddings=32)),
 }
+# the same as "grouped", with five experts in place of each feed-forward part, two of which read a token
+EXPERTS = {"experts": ("mixtral", SHAPES["grouped"][1] | dict(num_local_experts=5, num_experts_per_tok=2))}
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A model of SHAPES in its folder, and its pass over PROMPT."""
+    """A model of SHAPES or EXPERTS in its folder, and its pass over PROMPT."""
 
     model: Transformer
     tokenizer: Tokenizer
@@ -39,8 +41,8 @@ class Shown:
 
 
 def shown(root: Path, name: str) -> Shown:
-    """The model `name` of SHAPES, saved below `root` in a folder of its name."""
-    case, changes = SHAPES[name]
+    """The model of that name, saved below `root` in a folder that is called so."""
+    case, changes = (SHAPES | EXPERTS)[name]
     huggingface_models.saved(case, root / name, vocab_size=VOCAB_SIZE, bos_token_id=0, eos_token_id=0,
                              pad_token_id=None, **changes)
     library_models.save_tokenizer(root / name, VOCAB_SIZE - 3, begins=False)
