@@ -15,7 +15,8 @@ from core.figures import style
 from core.takeaway.bundle import bundle
 
 HERE = Path(__file__).parent
-FRAME, START, SHEET = ((HERE / name).read_text(encoding="utf-8") for name in ("page.html", "start.html", "page.css"))
+HEAD, FRAME, START, SHEET = ((HERE / name).read_text(encoding="utf-8")
+                             for name in ("head.html", "page.html", "start.html", "page.css"))
 WEIGHTS = "model.js"    # of a site, beside its pages
 MOST_LETTERS = 4000     # of a text that is typed into the file
 OWN = {"--tx-scale": "1", "--tx-foot": "0px"}         # no present mode, no bar at the foot
@@ -40,14 +41,13 @@ def file_of(picture: Picture, said: Mapping, weights: str, words: Mapping[str, s
     """The one file. said: what the script reads, as JSON. weights: as `packed` makes them. words: the labels "prompt",
     "waits", "noscript", "old" and "about" around the picture.
     """
-    return _page(picture, said, words, weights=weights, ways="", beside="", sources="")
+    return _page(picture, said, words, weights=weights, ways="", beside="")
 
 
 def site_page(picture: Picture, said: Mapping, words: Mapping[str, str], ways: Sequence[tuple[str, str]]) -> bytes:
     """A page of a site, which reads the weights from WEIGHTS beside it. ways: the site's pages, (address, name)."""
     links = "".join(f'<a href="{html.escape(href)}">{html.escape(name)}</a>' for href, name in ways)
-    # of the same host, or of the same folder on a disk
-    return _page(picture, said, words, weights="", ways=f"<nav>{links}</nav>\n", sources=" 'self' file:",
+    return _page(picture, said, words, weights="", ways=f"<nav>{links}</nav>\n",
                  beside=f'<script src="{WEIGHTS}"></script>\n')
 
 
@@ -62,29 +62,34 @@ def start_page(title: str, sentence: str, entries: Sequence[tuple[str, str, str]
     """
     listed = "".join('<li><a href="{}"><b>{}</b><span>{}</span></a></li>'.format(*map(html.escape, entry))
                      for entry in entries)
-    return START.format(**_themes(), style=SHEET, title=html.escape(title), sentence=html.escape(sentence),
-                        entries=listed, **{name: html.escape(text) for name, text in words.items()}).encode()
+    return START.format(head=_head(title), title=html.escape(title), sentence=html.escape(sentence), entries=listed,
+                        **{name: html.escape(text) for name, text in words.items()}).encode()
 
 
-def _page(picture: Picture, said: Mapping, words: Mapping[str, str], **parts: str) -> bytes:
-    """The frame around a picture.
+def _page(picture: Picture, said: Mapping, words: Mapping[str, str], *, weights: str, ways: str, beside: str) -> bytes:
+    """The frame around a picture. ways: links above it; beside: the script that brings the weights, if a file beside it
+    has them.
 
     No text can end the element that holds it: in JSON and JavaScript "<" before a letter, "/" or "!" is written in
     another way, and the weights are base64.
     """
     component = "\n".join(path.read_text(encoding="utf-8") for path in picture.styles)
     escaped = {name: html.escape(text) for name, text in words.items() if name != "old"}
+    # of the same host, or of the same folder on a disk
+    sources = " 'self' file:" if beside else ""
+    policy = f"script-src 'unsafe-inline' blob:{sources}; worker-src blob:; img-src data: blob:; "
     return FRAME.format(
-        **_themes(), **escaped, **parts, title=html.escape(picture.title), heading=_heading(picture), style=SHEET,
-        most=MOST_LETTERS, component=component, content=picture.content, said=_json(said),
-        old=_json(words["old"]), engine=_script(bundle(picture.engine)), script=_script(bundle(picture.script))
-        ).encode()
+        **escaped, head=_head(picture.title, policy), heading=_heading(picture), ways=ways, most=MOST_LETTERS,
+        component=component, content=picture.content, said=_json(said), old=_json(words["old"]),
+        engine=_script(bundle(picture.engine)), script=_script(bundle(picture.script)), weights=weights,
+        beside=beside).encode()
 
 
-def _themes() -> dict[str, str]:
-    """The variables of the look, as CSS, of each theme."""
-    return {name: "".join(f"{key}:{value};" for key, value in (style.css_variables(name) | OWN).items())
-            for name in ("light", "dark")}
+def _head(title: str, policy: str = "") -> str:
+    """The head of every page, in both themes. policy: what it may load beside its own styles; nothing else."""
+    themes = {name: "".join(f"{key}:{value};" for key, value in (style.css_variables(name) | OWN).items())
+              for name in ("light", "dark")}
+    return HEAD.format(**themes, style=SHEET, title=html.escape(title), policy=policy)
 
 
 def packed(weights: bytes) -> str:

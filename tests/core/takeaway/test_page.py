@@ -50,6 +50,12 @@ def test_a_script_that_would_end_its_element_is_refused(monkeypatch, script: str
         made(monkeypatch, "a", script)
 
 
-def test_nothing_in_it_may_be_fetched():
-    allowed = re.search(r'Content-Security-Policy" content="([^"]+)"', page.FRAME)[1]
+@pytest.mark.parametrize("make", [
+    lambda picture: page.file_of(picture, {}, "", WORDS), lambda picture: page.site_page(picture, {}, WORDS, []),
+    lambda picture: page.start_page("a", "b", [], {name: "c" for name in ("about", "card", "card_name")})],
+    ids=["the file", "a page of a site", "its first page"])
+def test_nothing_in_it_may_be_fetched(monkeypatch, make):
+    monkeypatch.setattr(page, "bundle", lambda path: "")
+    made_of = make(Picture("a", "b", None, None, "", ())).decode()
+    allowed = re.search(r'Content-Security-Policy" content="([^"]+)"', made_of)[1]
     assert allowed.startswith("default-src 'none'") and "http" not in allowed and "connect-src" not in allowed
